@@ -1,6 +1,6 @@
 //! The layers of `src/`: which directory may import which.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -104,7 +104,7 @@ fn modules_only_declare_and_reexport() {
 /// become shorter.
 const KNOWN_NAMES_OF_COLUMNS: &[(&str, usize, &str)] = &[
     ("analysis/present/structure.rs", 10, "members of sessions as JSON"),
-    ("analysis/reports/dimension.rs", 5, "names of dimensions"),
+    ("analysis/rows/dimension.rs", 5, "names of dimensions"),
     ("analysis/statusline/input.rs", 1, "a member of the runtime's document"),
     ("cli/settings/formats.rs", 8, "members of a description of a format"),
 ];
@@ -131,4 +131,163 @@ fn columns_are_named_by_constants() {
     }
     let known: Vec<_> = KNOWN_NAMES_OF_COLUMNS.iter().map(|(file, count, _)| ((*file).to_owned(), *count)).collect();
     assert_eq!(found, known, "left: found; right: `KNOWN_NAMES_OF_COLUMNS`. Use a constant: `turns::COST_USD`");
+}
+
+/// The number of files of adapters that import each other in circles. It may only become smaller; other files have no circles.
+const MAX_ADAPTERS_IN_CIRCLES: usize = 106;
+
+/// A path of names, such as `analysis::rows::cost`.
+type ModulePath = Vec<String>;
+
+fn module_path(text: &str) -> ModulePath {
+    text.split("::").map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+/// The paths of a `use`, with the names under which they are imported: `a::{b, c as d}` has `a::b` and `a::c`, named `b` and `d`.
+fn imported_paths(tree: &str) -> Vec<(ModulePath, String)> {
+    let Some((head, list)) = tree.split_once('{') else {
+        let (path, name) = tree.split_once(" as ").map_or((tree, None), |(path, name)| (path, Some(name)));
+        let path = module_path(path);
+        let name = name.map_or_else(|| path.last().cloned().unwrap_or_default(), |name| name.trim().to_owned());
+        return vec![(path, name)];
+    };
+    let list = list.trim_end().strip_suffix('}').unwrap_or(list);
+    let mut depth = 0;
+    let items = list.split(|char| {
+        depth += i32::from(char == '{') - i32::from(char == '}');
+        char == ',' && depth == 0
+    });
+    let head = module_path(head);
+    let paths = items.filter(|item| !item.trim().is_empty()).flat_map(imported_paths);
+    paths.map(|(path, name)| ([head.clone(), path].concat(), name)).collect()
+}
+
+/// A file of the sources as a module.
+struct Module {
+    file: String,
+    /// What its code imports, by absolute paths.
+    imports: Vec<ModulePath>,
+    /// What it re-exports, by name.
+    exports: BTreeMap<String, ModulePath>,
+}
+
+/// All modules by their paths. Modules of tests are left out.
+fn modules() -> BTreeMap<ModulePath, Module> {
+    let path_of = |file: &str| module_path(&file.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::"));
+    let sources = sources();
+    let paths: BTreeSet<ModulePath> = sources.iter().map(|(file, _)| path_of(file)).collect();
+    let import = regex::Regex::new(r"(?m)^\s*(pub(?:\([^)]*\))? )?use ([^;]*);").unwrap();
+    let absolute = regex::Regex::new(r"\bcrate((?:::\w+)+)").unwrap();
+    let first_name = regex::Regex::new(r"(?:^|[^:\w])(\w+)::").unwrap();
+    let is_code = |(file, _): &(String, Vec<String>)| !file.contains("/tests/") && !file.ends_with("/tests.rs");
+    let module = |(file, lines): (String, Vec<String>)| {
+        let own = path_of(&file);
+        let lines = lines.iter().map(|line| line.split(" // ").next().unwrap_or_default());
+        let code = lines.take_while(|line| *line != "mod tests {").collect::<Vec<_>>().join("\n");
+        let resolve = |path: ModulePath| match path.first().map(String::as_str) {
+            Some("crate" | "agentlogs") => Some(path[1..].to_vec()),
+            Some("super") => Some([&own[..own.len() - 1], &path[1..]].concat()),
+            Some("self") => Some([&own[..], &path[1..]].concat()),
+            Some(name) => {
+                let child = [&own[..], &[name.to_owned()]].concat();
+                paths.contains(&child).then(|| [&own[..], &path[..]].concat())
+            }
+            None => None,
+        };
+        let (mut imports, mut exports) = (Vec::new(), BTreeMap::new());
+        for found in import.captures_iter(&code) {
+            for (path, name) in imported_paths(&found[2]) {
+                let Some(path) = resolve(path) else { continue };
+                if found.get(1).is_some() {
+                    exports.insert(name, path.clone());
+                }
+                imports.push(path);
+            }
+        }
+        imports.extend(absolute.captures_iter(&code).map(|found| module_path(&found[1])));
+        let is_relative = |name: &str| ["crate", "super", "self", "agentlogs"].contains(&name);
+        let names = first_name.captures_iter(&code).map(|found| found[1].to_owned());
+        imports.extend(names.filter(|name| !is_relative(name)).filter_map(|name| resolve(vec![name])));
+        (own, Module { file, imports, exports })
+    };
+    sources.into_iter().filter(is_code).map(module).collect()
+}
+
+/// The module that declares what a path names: re-exports are followed.
+fn declaring<'m>(modules: &'m BTreeMap<ModulePath, Module>, path: &[String], depth: usize) -> Option<&'m Module> {
+    let length = (1..=path.len()).rev().find(|length| modules.contains_key(&path[..*length]))?;
+    let (module, rest) = (&modules[&path[..length]], &path[length..]);
+    let exported = rest.first().filter(|_| depth < 8).and_then(|name| {
+        let path = module.exports.get(name)?;
+        declaring(modules, &[path, &rest[1..]].concat(), depth + 1)
+    });
+    Some(exported.unwrap_or(module))
+}
+
+/// No file imports a file that imports it, not even through others. `mod.rs` files only declare and re-export, so that they do not
+/// count.
+#[test]
+fn files_import_each_other_in_no_circle() {
+    let modules = modules();
+    let is_map = |file: &str| file.ends_with("/mod.rs");
+    let imports: BTreeMap<&str, BTreeSet<&str>> = modules
+        .values()
+        .filter(|module| !is_map(&module.file))
+        .map(|module| {
+            let found = module.imports.iter().filter_map(|path| declaring(&modules, path, 0));
+            (&*module.file, found.map(|it| &*it.file).filter(|file| !is_map(file) && *file != module.file).collect())
+        })
+        .collect();
+    let reaches_itself = |file: &str| {
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<&str> = imports[file].iter().copied().collect();
+        while let Some(next) = open.pop() {
+            if seen.insert(next) {
+                open.extend(imports.get(next).into_iter().flatten());
+            }
+        }
+        seen.contains(file)
+    };
+    let in_circles: Vec<&str> = imports.keys().copied().filter(|file| reaches_itself(file)).collect();
+    let (adapters, others): (Vec<&str>, Vec<&str>) = in_circles.into_iter().partition(|it| it.starts_with("adapters/"));
+    assert!(others.is_empty(), "these files import each other in circles: {others:#?}");
+    assert!(adapters.len() <= MAX_ADAPTERS_IN_CIRCLES, "{}: {adapters:#?}", adapters.len());
+}
+
+/// The module that a line of a map names: the indented name, at least two spaces, and what it is for.
+fn named_in_map(line: &str) -> Option<&str> {
+    let (name, about) = line.strip_prefix("//! ")?.trim_start().split_once("  ")?;
+    let is_name = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '_';
+    (!name.is_empty() && name.chars().all(is_name) && !about.trim().is_empty()).then_some(name)
+}
+
+/// The maps of modules in the documentation of `lib.rs` and of `mod.rs` files name modules that exist.
+#[test]
+fn maps_name_existing_modules() {
+    let src = root().join("src");
+    let mut checked = 0;
+    let is_map = |name: &std::ffi::OsStr| name == "mod.rs" || name == "lib.rs";
+    for entry in walkdir::WalkDir::new(&src).into_iter().map(Result::unwrap).filter(|it| is_map(it.file_name())) {
+        let folder = entry.path().parent().unwrap();
+        // The files of an archive, not modules.
+        if folder.ends_with("store/archive") {
+            continue;
+        }
+        let text = fs::read_to_string(entry.path()).unwrap();
+        let (mut is_in_map, mut layer) = (false, "");
+        for line in text.lines().take_while(|line| line.starts_with("//!")) {
+            if line.starts_with("//! ```") {
+                is_in_map = !is_in_map;
+            } else if let Some(name) = named_in_map(line).filter(|_| is_in_map) {
+                // In `lib.rs`, the modules of a layer are indented below it.
+                let is_in_layer = entry.file_name() == "lib.rs" && line.starts_with("//!  ");
+                let parent = if is_in_layer { folder.join(layer) } else { folder.to_owned() };
+                let exists = parent.join(name).is_dir() || parent.join(format!("{name}.rs")).is_file();
+                assert!(exists, "{}: no module {name}", entry.path().display());
+                layer = if is_in_layer { layer } else { name };
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 80, "{checked}");
 }

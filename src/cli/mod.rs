@@ -7,3 +7,4 @@ pub mod memory;
 pub mod panics;
 pub mod screen;
 pub mod settings;
+pub mod stderr;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! options         what to read, and how
-//! stamp           whether a file is unchanged, or grew
+//! fingerprint     whether a file is unchanged, or grew
 //! pipeline        discovers files, and reads those that changed
 //! run             what is the same for all files of a run, and where their results go
 //! read_file       opens a file, and tries again if it changes meanwhile

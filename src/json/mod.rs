@@ -6,6 +6,7 @@
 mod deserializer;
 mod error;
 pub mod fields;
+mod items;
 pub mod lines;
 mod number;
 mod raw;
@@ -17,7 +18,6 @@ pub mod simd;
 mod string;
 mod variants;
 
-/// The former name of [`fields`].
 pub use error::{Error, MAX_DEPTH};
 pub use raw::{Raw, WithRaw};
 pub use reader::{from_slice, read_into, value_end};

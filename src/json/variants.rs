@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer as _, EnumAccess, IntoDeserializer, VariantAccess, Visitor};
 
-use crate::json::deserializer::Items;
 use crate::json::error::Error;
+use crate::json::items::Items;
 use crate::json::reader::Reader;
 use crate::json::short::Inside;
 

@@ -43,7 +43,7 @@ impl FileKind {
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), reports::Error> {
+pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rows::Error> {
     let (sessions, left_out) = rows::sessions(tables, scope)?;
     // Collected once for all tables.
     let sessions = sessions.select([col(turns::RUNTIME), col(turns::SESSION_ID)]).collect()?;

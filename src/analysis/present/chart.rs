@@ -9,7 +9,7 @@ mod text;
 
 use polars::prelude::{DataFrame, DataType, PolarsResult};
 
-use self::periods::{Panel, Period};
+use self::periods::{Panel, Period, Periods};
 use super::escape::visible;
 use super::number::grouped;
 use super::value::measured;
@@ -17,8 +17,6 @@ use crate::base::width::cut_start;
 
 /// The maximum number of bars.
 const MAX_BARS: usize = 40;
-/// The maximum number of panels: those with the largest sums are drawn.
-const MAX_PANELS: usize = 6;
 /// The maximum width of a label, in columns.
 const LONGEST_LABEL: usize = 40;
 
@@ -106,7 +104,11 @@ impl Chart {
         };
         let unknown = values.iter().filter(|value| value.is_none()).count();
         let (shape, omitted) = match times {
-            Some((period, times)) => periods::shape(period, &times, &values, name_of),
+            Some((period, times)) => {
+                let (periods, omitted) = periods::panels(period, &times, &values, name_of);
+                let Periods { period, first, count, panels } = periods;
+                (Shape::Periods { period, first, count, panels }, omitted)
+            }
             None => bars(&values, name_of),
         };
         let unit = unit(measure).map_or_else(String::new, |unit| format!(" ({unit})"));

@@ -12,7 +12,7 @@ const LONGEST_PATTERN: usize = 4096;
 pub struct PatternTooLong(usize);
 
 /// Whether a value matches a pattern, in which `*` matches any text.
-pub(super) fn matches(value: Expr, pattern: &str) -> Result<Expr, PatternTooLong> {
+pub(in crate::analysis) fn matches(value: Expr, pattern: &str) -> Result<Expr, PatternTooLong> {
     let value = value.cast(DataType::String);
     if !pattern.contains('*') {
         return Ok(value.eq(lit(pattern)));

@@ -104,19 +104,19 @@ impl Scope {
     }
 
     /// Whether it has a bound of time.
-    pub(super) fn is_bounded(&self) -> bool {
+    pub(in crate::analysis) fn is_bounded(&self) -> bool {
         self.since.is_some() || self.until.is_some()
     }
 
     /// The latest time. A period that begins a span before now ends with today, as those of the overview do: times in the future
     /// are in none.
-    pub(super) fn end(&self) -> Option<Bound> {
+    pub(in crate::analysis) fn end(&self) -> Option<Bound> {
         let today = matches!(self.since, Some(Bound::Ago(_))).then(|| Bound::Ago(Span::new()));
         self.until.or(today)
     }
 
     /// Whether undated rows are included, with the default applied.
-    pub(super) fn undated(&self) -> Undated {
+    pub(in crate::analysis) fn undated(&self) -> Undated {
         self.undated.unwrap_or(if self.is_bounded() { Undated::Exclude } else { Undated::Include })
     }
 
@@ -132,7 +132,7 @@ impl Scope {
     ///
     /// # Errors
     /// When the time zone does not exist.
-    pub(super) fn now(&self) -> Result<Zoned, UnknownTimezone> {
+    pub(in crate::analysis) fn now(&self) -> Result<Zoned, UnknownTimezone> {
         in_zone(self.now, &self.timezone).ok_or_else(|| UnknownTimezone(self.timezone.clone()))
     }
 }

@@ -1,7 +1,7 @@
 //! What is known about a session as a whole: names with values, as text.
 
+use super::entry::{Entry, Kind};
 use super::read::{SessionColumns, VerdictColumns};
-use super::timeline::{Entry, Kind};
 use crate::analysis::present::{counted, grouped};
 use crate::base::time::Time;
 use crate::store::frames::TypedRows as _;

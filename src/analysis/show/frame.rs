@@ -2,7 +2,8 @@
 
 use polars::prelude::*;
 
-use super::timeline::{Entry, Phase, Timeline};
+use super::entry::{Entry, Phase};
+use super::timeline::Timeline;
 use crate::store::frames::{events, sessions, time_type, tool_calls, turns, verdicts};
 
 impl Timeline {

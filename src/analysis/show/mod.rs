@@ -10,6 +10,7 @@
 //! frame     the timeline -> rows, for other programs and Markdown
 //! ```
 
+mod entry;
 mod facts;
 mod find;
 mod frame;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use polars::prelude::*;
 
+use super::entry::{Entry, Kind};
 use super::find::SessionKey;
-use super::timeline::{Entry, Kind};
 use crate::analysis::rows::{Cost, Frames, Purpose};
 use crate::base::time::Time;
 use crate::store::frames::{TypedRows, events, file_changes, rows, sessions, tool_calls, turns, verdicts};

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::entry::{Entry, Kind, Phase};
 use super::facts::Value;
-use super::timeline::{Entry, Kind, Phase, Timeline};
+use super::timeline::Timeline;
 use crate::analysis::present::{Currency, counted, markdown_text, short, short_time, visible};
 use crate::base::width::{end, start, width as width_of};
 use crate::store::frames::turns;

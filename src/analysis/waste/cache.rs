@@ -1,8 +1,8 @@
 //! Prompt caches: tokens that were billed again, and writes that no request read.
 
 use super::cause::Cause;
+use super::causes::Causes;
 use super::rows::{INPUT, READ, Turn, WRITE};
-use super::session::Causes;
 
 /// How long a cache is kept after its last use, in microseconds: five minutes, or an hour if a request paid for that. Source:
 /// Anthropic's documentation of prompt caching; OpenAI documents five to ten minutes.

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::cause::Cause;
+use super::causes::Causes;
 use super::rows::{Call, OUTPUT};
-use super::session::Causes;
 
 /// Each call has an equal share of the output of its response.
 pub(super) fn repeated_and_failed(causes: &mut Causes<'_>) {

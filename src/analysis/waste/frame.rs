@@ -6,9 +6,10 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::cause::{CAUSES, Cause};
+use super::causes::Finding;
 use super::read::{AllNames, Choices, WasteRows};
 use super::rows::{Place, Session};
-use super::session::{Finding, findings};
+use super::session::findings;
 use crate::analysis::outcomes::frame::{TRIAL_PASSED, add_outcomes};
 use crate::analysis::rows::{
     Context, Cost, Extended, Find, Frames, KEY, ReportRows, Sessions, for_sessions, known_sum,

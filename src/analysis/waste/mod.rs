@@ -5,6 +5,7 @@
 //! rows     the rows of one session, as far as the causes need them
 //! read     tables -> rows of sessions
 //! budget   the cost of a response, from which causes take their part
+//! causes   the findings of a session while they are computed
 //! session  the rows of a session -> findings; cache, calls and output next to it find single causes
 //! frame    findings -> rows of a report
 //! measures the columns of `report waste`
@@ -14,6 +15,7 @@ mod budget;
 mod cache;
 mod calls;
 mod cause;
+mod causes;
 mod frame;
 mod measures;
 mod output;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::cause::Cause;
+use super::causes::Causes;
 use super::rows::{Call, READ};
-use super::session::Causes;
 
 /// Bytes of a token, for results whose tokens are not logged.
 const BYTES_PER_TOKEN: i64 = 4;

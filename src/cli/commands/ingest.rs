@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::discover;
 use agentlogs::model::source::STDIN;
-use agentlogs::store::archive::{Archive, Written};
+use agentlogs::store::archive::Archive;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::files::Files;
 use super::output::{complain, complain_of_path, say};
 use super::reading::options;
-use super::summary::{HINT, report_damage, summary};
+use super::summary::{HINT, Ingested, report_damage, summary};
 use super::{Outcome, WrongCommandLine, places};
 use crate::cli::args::Ingest;
 use crate::cli::screen;
@@ -66,20 +66,6 @@ fn named_paths(mut paths: Vec<PathBuf>, list: Option<&Path>) -> anyhow::Result<V
     }
     paths.extend(listed);
     Ok(paths)
-}
-
-/// What was read into an archive.
-pub struct Ingested {
-    /// The files that were read or skipped.
-    pub files: Files,
-    /// The archive after it.
-    pub written: Written,
-    /// Paths that could not be read.
-    pub errors: Vec<discover::Error>,
-    /// How much was read.
-    pub progress: Progress,
-    /// How long it took, without the time to wait for other processes that write the archive.
-    pub time: Duration,
 }
 
 /// Reads logs into an archive, and prints paths that cannot be read. `None` if there are no files, and no archive yet: then

@@ -32,4 +32,4 @@ pub mod watch;
 mod watcher;
 
 pub use outcome::{Outcome, WrongCommandLine};
-pub use output::{complain, complain_in_lines, say, wrong_arguments};
+pub use output::{complain, complain_in_lines, wrong_arguments};

@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::ingest::Progress;
+use agentlogs::input::discover;
 use agentlogs::model::health::Reason;
 use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Sums, Written};
 
 use super::Outcome;
-use super::ingest::Ingested;
+use super::files::Files;
 use super::output::{complain, say};
 use crate::cli::settings::Settings;
 
@@ -19,6 +22,20 @@ pub const HINT: &str = "`agentlogs runtimes --formats` lists the supported forma
 
 /// The statuses of files that an adapter recognised.
 const LOGS: [SourceStatus; 3] = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
+
+/// What was read into an archive.
+pub struct Ingested {
+    /// The files that were read or skipped.
+    pub files: Files,
+    /// The archive after it.
+    pub written: Written,
+    /// Paths that could not be read.
+    pub errors: Vec<discover::Error>,
+    /// How much was read.
+    pub progress: Progress,
+    /// How long it took, without the time to wait for other processes that write the archive.
+    pub time: Duration,
+}
 
 /// Prints what was read and what was rejected. Returns whether lines were rejected, or files could not be read completely.
 pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {

@@ -12,10 +12,11 @@ use agentlogs::model::source::{STDIN, SourceStatus};
 use agentlogs::store::archive::Archive;
 use jiff::Timestamp;
 
-use super::ingest::{Ingested, read_into};
+use super::ingest::read_into;
 use super::output::{complain, say};
 use super::overview::{explained, look, overview, zoned};
 use super::reading::options;
+use super::summary::Ingested;
 use super::summary::{Losses, option_of, report_damage};
 use super::watcher::{Waited, Waker, Watcher};
 use super::{Outcome, WrongCommandLine, places};

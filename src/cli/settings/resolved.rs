@@ -18,7 +18,7 @@ use toml::Spanned;
 use super::file::{self, Budget, Currency, File};
 use super::origin::{Chosen, Origin};
 use crate::cli::args::Content;
-use crate::cli::commands::say;
+use crate::cli::stderr::say;
 
 /// The variable that names the archive.
 pub const ARCHIVE_VARIABLE: &str = "AGENTLOGS_ARCHIVE";

@@ -5,8 +5,8 @@
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
+use super::content::Content;
 use super::fields::Fields;
-use super::read::Content;
 
 /// The tests so far, as far as they belong together.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::fields::Fields;
+use super::content::Content;
 use super::{junit, swe_bench, table};
 use crate::adapters;
 use crate::base::time::Time;
@@ -49,14 +49,6 @@ pub struct Defaults {
     pub judge: Option<String>,
     /// Labels of the sessions, besides those that the verdicts state.
     pub labels: Vec<String>,
-}
-
-/// What a file contains.
-#[derive(Debug, Default)]
-pub(super) struct Content {
-    pub verdicts: Vec<ImportedVerdict>,
-    pub problems: Vec<(i64, String)>,
-    pub ignored: Vec<String>,
 }
 
 /// What was read at a path.
@@ -195,15 +187,6 @@ fn parse_json(bytes: &[u8]) -> Content {
             None => table::of_objects([(1, Ok(document))].into_iter()),
         },
         Err(_) => table::parse_lines(bytes),
-    }
-}
-
-impl Content {
-    pub(super) fn add(&mut self, line: i64, fields: Fields) {
-        match fields.verdict(line) {
-            Ok(verdict) => self.verdicts.push(verdict),
-            Err(problem) => self.problems.push((line, problem)),
-        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::content::Content;
 use super::fields::Fields;
-use super::read::Content;
 
 /// Parses CSV with a header.
 pub fn parse_csv(bytes: &[u8]) -> Result<Content, String> {

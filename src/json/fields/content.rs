@@ -6,8 +6,8 @@ use std::marker::PhantomData;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use crate::json::deserializer::OBJECT;
 use crate::json::fields::scalar::{Text, nothing};
+use crate::json::items::OBJECT;
 
 /// An object with arbitrary keys, in their order.
 #[derive(Debug, Clone, PartialEq)]

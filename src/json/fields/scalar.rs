@@ -8,7 +8,7 @@ use serde::de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::base::time::Time;
-use crate::json::deserializer::OBJECT;
+use crate::json::items::OBJECT;
 
 /// Larger counts are an error of the program that wrote them: no session has so many tokens, bytes or milliseconds.
 const MAX_COUNT: i64 = 1_000_000_000_000;

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError, mpsc};
 
 // It makes symbolic links.
 #[cfg(all(test, unix))]
+#[path = "disk/tests/cut.rs"]
 mod cut;
 
 #[cfg(all(test, unix))]

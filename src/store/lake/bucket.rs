@@ -12,7 +12,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _};
 use url::Url;
 
 use super::error::Error;
-use super::place::shown;
+use super::url::shown;
 
 /// A prefix in a bucket.
 #[derive(Debug)]

@@ -21,12 +21,13 @@ mod layout;
 mod manifest;
 mod place;
 mod reader;
+mod url;
 mod writer;
 
 pub use error::Error;
 pub(crate) use manifest::VERSION;
 
 pub use layout::{FACTS, PartitionBy, partition_name};
-pub use place::{is_url, shown};
 pub use reader::{Lake, LakeChecked};
+pub use url::{is_url, shown};
 pub use writer::{LakeWriter, Written};

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::bucket::Bucket;
 use super::error::Error;
 use super::layout::{FACTS, INDEX, STAGING, is_hidden};
+use super::url::is_url;
 use crate::input::open::read_file;
 use crate::store::frames::TABLES;
 
@@ -126,23 +127,6 @@ impl Place {
     }
 }
 
-/// Whether `--archive` names an object store.
-pub fn is_url(name: &Path) -> bool {
-    let schemes = ["s3", "s3a", "gs", "az", "adl", "abfs", "abfss", "azure"];
-    let name = name.to_string_lossy();
-    name.split_once("://").is_some_and(|(scheme, _)| schemes.contains(&scheme))
-}
-
-/// A URL as messages show it, without credentials in it.
-pub fn shown(name: &Path) -> PathBuf {
-    let name = name.to_string_lossy();
-    let Some((scheme, rest)) = name.split_once("://") else { return PathBuf::from(&*name) };
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let host = host.rsplit_once('@').map_or_else(|| host.to_owned(), |(_, host)| format!("***@{host}"));
-    PathBuf::from(format!("{scheme}://{host}/{path}"))
-}
-
 /// Whether a file belongs to a table, to the facts or to the index, and is not hidden below that.
 #[cfg(feature = "cloud")]
 fn is_of_lake(path: &str) -> bool {
@@ -177,21 +161,4 @@ fn path_below(directory: &Path, path: &Path) -> String {
     let below = path.strip_prefix(directory).unwrap_or(path);
     let names: Vec<_> = below.components().map(|name| name.as_os_str().to_string_lossy()).collect();
     names.join("/")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn urls_are_shown_without_credentials() {
-        for (url, expected) in [
-            ("s3://bucket/a/b", "s3://bucket/a/b"),
-            ("s3://key:secret@bucket/a@b", "s3://***@bucket/a@b"),
-            ("az://container/a?sig=secret", "az://container/a"),
-            ("a/directory@home", "a/directory@home"),
-        ] {
-            assert_eq!(shown(Path::new(url)), Path::new(expected));
-        }
-    }
 }

@@ -1,9 +1,11 @@
 //! SQL over the tables. A query reads these tables only, and changes nothing. docs/sql.md describes the dialect.
 
+mod error;
 mod explained;
 mod refused;
 mod rewrite;
 mod run;
 
+pub use error::Error;
 pub use explained::near;
-pub use run::{Error, query};
+pub use run::query;

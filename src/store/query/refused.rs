@@ -8,7 +8,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::run::Error;
+use super::error::Error;
 use crate::store::frames::TABLES;
 
 /// A chain of operators is a tree as deep as the chain is long. The parser builds it without a limit, and polars recurses into it in

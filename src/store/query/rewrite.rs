@@ -12,7 +12,7 @@ use sqlparser::ast::{
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
-use super::run::Error;
+use super::error::Error;
 
 /// Functions that compute one value of many rows.
 const AGGREGATES: &[&str] = &[

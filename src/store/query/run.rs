@@ -4,24 +4,11 @@ use polars::prelude::*;
 use polars::sql::SQLContext;
 use sqlparser::ast::Statement;
 
+use super::error::Error;
 use super::explained::explained;
 use super::refused::harmless;
 use super::rewrite::rewrite;
 use crate::store::frames::{Described, Frames, TABLES, schema};
-
-/// Why a query failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The SQL cannot be parsed.
-    #[error("{0}")]
-    Syntax(String),
-    /// The query would do more than read the tables.
-    #[error("{0}")]
-    Refused(String),
-    /// The query names a column or table that does not exist, or cannot be computed.
-    #[error("{0}")]
-    Wrong(String),
-}
 
 /// Runs one SQL query over the tables. docs/sql.md describes the dialect.
 ///

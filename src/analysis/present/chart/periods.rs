@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use jiff::civil::{Date, date};
 use jiff::{Span, Unit};
 
-use super::{MAX_PANELS, Shape};
+/// The maximum number of panels: those with the largest sums are drawn.
+const MAX_PANELS: usize = 6;
 
 /// The first day of week 0, if weeks begin on Monday.
 const FIRST_MONDAY: Date = date(1969, 12, 29);
@@ -114,13 +115,23 @@ impl Panel {
     }
 }
 
+/// Values over time.
+pub(super) struct Periods {
+    pub period: Period,
+    /// The number of the first period.
+    pub first: i64,
+    /// The number of periods.
+    pub count: u64,
+    pub panels: Vec<Panel>,
+}
+
 /// A panel per name, up to the maximum, and the number of omitted values, including values without a time.
-pub(super) fn shape(
+pub(super) fn panels(
     period: Period,
     times: &[Option<String>],
     values: &[Option<f64>],
     name_of: impl Fn(usize) -> String,
-) -> (Shape, usize) {
+) -> (Periods, usize) {
     let period = period.aligned(times);
     let numbers: Vec<Option<i64>> = times.iter().map(|time| period.number(time.as_deref()?)).collect();
     let mut omitted = numbers.iter().zip(values).filter(|(number, value)| number.is_none() && value.is_some()).count();
@@ -143,7 +154,7 @@ pub(super) fn shape(
     panels.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
     omitted += panels.iter().skip(MAX_PANELS).map(|panel| panel.known.len()).sum::<usize>();
     panels.truncate(MAX_PANELS);
-    (Shape::Periods { period, first, count, panels }, omitted)
+    (Periods { period, first, count, panels }, omitted)
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! What callers do with a writer before it commits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::places::PlacesBySource;
 use super::spool::Spool;
 use super::stage::Staged;
 use crate::ingest::Fingerprint;
 use crate::ledger::{Repeated, SessionKeys, Unmatched};
+use crate::model::known_places::KnownPlaces;
 use crate::model::source::{STDIN, Source, SourceStatus};
 use crate::prices::{Catalog, Table};
 use crate::store::archive::disk;
@@ -43,7 +43,8 @@ pub struct Writer {
     pub(super) damaged: Vec<PathBuf>,
     /// What is removed again if the archive is new and nothing is committed, outermost first.
     pub(super) created: Vec<PathBuf>,
-    pub(super) places: PlacesBySource,
+    /// The known places of the sources that are being read, by path: the sessions of a large one are added in many steps.
+    pub(super) places: Mutex<HashMap<String, Arc<KnownPlaces>>>,
     _lock: Lock,
 }
 
@@ -118,7 +119,7 @@ impl Writer {
             newest,
             damaged: Vec::new(),
             created,
-            places: PlacesBySource::default(),
+            places: Mutex::default(),
             _lock: lock,
         })
     }

@@ -1,6 +1,6 @@
 //! A run that changes an archive: what it adds, and the next generation that it writes.
 //!
-//! [`Writer`] stages sources (`stage`, with the `spool` on the disk). [`Writer::commit`] decides which parts change (`plan`, `verify`),
+//! [`Writer`] stages sources (`sink` and `stage`, with the `spool` on the disk). [`Writer::commit`] decides which parts change (`plan`, `verify`),
 //! divides their sources into parts of about the same size (`batches`), writes the parts (`commit`), and makes the generation the
 //! current one (`finish`).
 
@@ -10,6 +10,7 @@ mod commit;
 mod finish;
 mod places;
 mod plan;
+mod sink;
 mod spool;
 mod stage;
 mod verify;

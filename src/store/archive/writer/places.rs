@@ -1,16 +1,12 @@
 //! Where sessions ran, as the archive knows it, for sources that are read again.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use super::api::Writer;
 use crate::model::known_places::{KnownPlaces, PlaceKinds};
 use crate::model::session::SessionResult;
 use crate::store::archive::error::Error;
 use crate::store::archive::index::IndexEntry;
-
-/// The known places of the sources that are being read, by path: the sessions of a large one are added in many steps.
-pub type PlacesBySource = Mutex<HashMap<String, Arc<KnownPlaces>>>;
 
 impl Writer {
     /// Fills in where the sessions of a source ran, as far as its facts in the archive know it and the sessions do not.
