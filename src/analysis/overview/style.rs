@@ -124,6 +124,22 @@ pub(super) fn cut_line(line: &str, columns: usize) -> String {
     out
 }
 
+/// The name of a period.
+pub(super) fn name_of(days: i64) -> String {
+    if days == 1 { "today".to_owned() } else { format!("last {days} days") }
+}
+
+/// A number as a float.
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+pub(super) fn count(number: u64) -> f64 {
+    number as f64
+}
+
+/// The share of a sum in another one, in percent.
+pub(super) fn share(sums: Sums, all: f64) -> Option<String> {
+    sums.cost().filter(|_| all > 0.0).map(|cost| format!("{:.0} %", cost / all * 100.0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,8 @@ use super::chart::chart;
 use super::compute::Overview;
 use super::layout::{Block, block_width, laid_out};
 use super::lost;
-use super::style::{Look, Style, UNKNOWN, fitted};
-use super::sums::{Day, Period, Sums};
+use super::style::{Look, Style, UNKNOWN, count, fitted, name_of};
+use super::sums::{Day, Period};
 use super::tops::{self, List};
 use crate::analysis::limits::Window;
 use crate::analysis::present::{grouped, short, short_time, visible};
@@ -160,10 +160,6 @@ pub fn change(now: Option<f64>, before: Option<f64>) -> String {
     }
 }
 
-pub(super) fn name_of(days: i64) -> String {
-    if days == 1 { "today".to_owned() } else { format!("last {days} days") }
-}
-
 /// Whether a window is shorter than a day.
 fn is_short(window: &Window) -> bool {
     const DAY_MS: i64 = 86_400_000;
@@ -182,16 +178,6 @@ fn limit_name(window: &Window) -> String {
 #[expect(clippy::cast_precision_loss, reason = "for people")]
 fn float(number: i64) -> f64 {
     number as f64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people")]
-pub(super) fn count(number: u64) -> f64 {
-    number as f64
-}
-
-/// The share of a sum in another one, in percent.
-pub(super) fn share(sums: Sums, all: f64) -> Option<String> {
-    sums.cost().filter(|_| all > 0.0).map(|cost| format!("{:.0} %", cost / all * 100.0))
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The models, projects, tools and sessions of the last days as text: in a line, or in rows.
 
 use super::compute::{Overview, Tool};
-use super::style::{Look, Style, UNKNOWN, fitted};
+use super::style::{Look, Style, UNKNOWN, count, fitted, name_of, share};
 use super::sums::{Top, TopSession};
-use super::text::{count, name_of, share};
 use crate::analysis::present::{grouped, short, visible};
 use crate::base::width::{cut, width};
 

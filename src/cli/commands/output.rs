@@ -10,7 +10,7 @@ use polars::prelude::DataFrame;
 
 use super::WrongCommandLine;
 use crate::cli::args;
-use crate::cli::screen::{self, Screen};
+use crate::cli::screen::Screen;
 use crate::cli::settings::Settings;
 pub use crate::cli::stderr::{complain, complain_in_lines, complain_of_path, say};
 
