@@ -40,7 +40,7 @@
 //! price. The first lines of a module state its purpose. From `store` on, all needs the feature `archive` (polars).
 //!
 //! Further invariants: adapters perform no I/O and do not use the clock, the environment or polars; the name of a format
-//! occurs only in `adapters`; no local time below `analysis::reports`; the library never prints; `unsafe` occurs only in
+//! occurs only in `adapters`; no local time below `analysis::rows`; the library never prints; `unsafe` occurs only in
 //! `input::mapped`, `json::scan`, `json::short`, `json::simd` and `store::archive::disk`, and in the program's `cli::memory`.
 
 // No input may cause a panic; tests may panic.
