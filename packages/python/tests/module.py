@@ -64,6 +64,7 @@ def check_functions(logs: str, archive: str) -> None:
     assert len(agentlogs.query("weekly-cost-by-model", logs)) > 0
     # A table can be read again.
     assert answer.to_pylist() == answer.to_pylist() and repr(answer).startswith("<agentlogs.Table of ")
+    check_html(archive)
 
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder, "other")
@@ -73,6 +74,13 @@ def check_functions(logs: str, archive: str) -> None:
         assert {"suite=a b", "n=1"} <= labels, labels
         assert len(agentlogs.read(other, labels={"suite": "a b"})) == len(agentlogs.read(other)) > 0
         raises(agentlogs.IncompleteError, agentlogs.ingest, Path(logs, "atif"), archive=other, strict=True)
+
+
+def check_html(archive: str) -> None:
+    """A notebook shows the first rows of a table; text of logs is no markup."""
+    page = agentlogs.query("SELECT '<b>' AS text, NULL AS nothing, turn FROM turns ORDER BY turn LIMIT 30", archive)._repr_html_()
+    assert page.count("<tr>") == 21 and "<th>text</th>" in page and "<td>&lt;b&gt;</td><td></td>" in page, page
+    assert page.endswith("<p>10 more rows</p>"), page
 
 
 def check_errors(archive: str) -> None:
@@ -108,6 +116,8 @@ def check_libraries(archive: str) -> None:
     # DuckDB finds a table by the name of its variable.
     assert duckdb.sql("SELECT COUNT(*), SUM(cost_usd) FROM turns").fetchall()[0][0] == len(turns)
     assert duckdb.sql("SELECT COUNT(*), SUM(n) FROM answer").fetchall() == [(len(expected), len(turns))]
+    assert answer.to_polars().to_dicts() == expected
+    assert answer.to_pandas().to_dict("records") == expected
     assert pyarrow.schema(answer) == pyarrow.table(answer).schema
 
 
