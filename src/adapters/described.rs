@@ -9,7 +9,7 @@ use crate::adapters::engine::api::{Adapter, LoopInput, RecordLoop};
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::probe::Probe;
 use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
-use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind, fold, fold_from};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
 use crate::json::lines::Line;
@@ -53,12 +53,13 @@ pub(super) fn start<'a>(
     input: LoopInput<'a>,
     descriptions: &'static [Description],
 ) -> Box<dyn RecordLoop<'a> + 'a> {
-    fold::<Records>(&Context { descriptions, ..context.clone() }, input)
+    fold_from(Records { descriptions, ..Records::new(context) }, input)
 }
 
 /// The records of a log.
 struct Records {
     context: Context,
+    descriptions: &'static [Description],
     sessions: Sessions<Box<Session>>,
     /// The session of records that name none.
     current: Option<String>,
@@ -68,12 +69,12 @@ impl Fold for Records {
     type Record<'a> = Raw<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Sessions::new(), current: None }
+        Self { context: context.clone(), descriptions: &[], sessions: Sessions::new(), current: None }
     }
 
     fn record(&mut self, line: Line<'_>, record: Raw<'_>, damage: &mut RecordErrors) -> RecordKind {
         let Some(record) = Probe::new(record.0, "") else { return RecordKind::Unknown };
-        let Some(description) = self.context.descriptions.iter().find(|it| it.matches(&record)) else {
+        let Some(description) = self.descriptions.iter().find(|it| it.matches(&record)) else {
             return RecordKind::Unknown;
         };
         let id = self.session_id(description, &record, line);

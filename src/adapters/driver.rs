@@ -5,10 +5,11 @@
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use crate::adapters::described::UserFormat;
+use crate::adapters::described::{self, UserFormat};
 use crate::adapters::detect::{Claims, detect_among, detect_another};
 use crate::adapters::engine::api::{Adapter, Context, Folded, Hints, LineSource, LoopInput, Parsed, RecordLoop};
-use crate::adapters::engine::unknown::{described, mark_sessions, newest_version};
+use crate::adapters::engine::unknown::unknown_type;
+use crate::adapters::unread::{mark_sessions, newest_version};
 use crate::json::lines::Lines;
 use crate::model::health::Health;
 use crate::model::retention::Retention;
@@ -157,12 +158,12 @@ impl<'a> Driver<'a> {
     }
 
     fn record_loop(&self, adapter: &Adapter, lines: LineSource<'a>, large: usize) -> Box<dyn RecordLoop<'a> + 'a> {
-        let mut context = Context::new(adapter, &self.path, self.content);
-        let described = self.formats.iter().find(|format| std::ptr::eq(&raw const format.adapter, adapter));
-        if let Some(format) = described {
-            context.descriptions = std::slice::from_ref(&format.description);
+        let context = Context::new(adapter, &self.path, self.content);
+        let input = LoopInput { lines, large, go_on: self.go_on.clone() };
+        match self.formats.iter().find(|format| std::ptr::eq(&raw const format.adapter, adapter)) {
+            Some(format) => described::start(&context, input, std::slice::from_ref(&format.description)),
+            None => (adapter.parse)(&context, input),
         }
-        (adapter.parse)(&context, LoopInput { lines, large, go_on: self.go_on.clone() })
     }
 
     /// Counts the lines of the next part of a log that no format claims.
@@ -220,7 +221,7 @@ impl<'a> Driver<'a> {
             runtimes.push(other.runtime);
         }
         for line in &unread {
-            unknown::add(&mut health.unknown_types, described(*line));
+            unknown::add(&mut health.unknown_types, unknown_type(*line));
         }
         mark_sessions(&mut sessions, &unread, &counted, Some(&self.closed));
         if !health.unknown_types.is_empty() {

@@ -13,6 +13,7 @@
 //! formats      a directory per family, and in it a file per format
 //! registry     all adapters
 //! vocabulary   the words that an adapter uses
+//! unread       sessions that may be incomplete because of unknown records
 //! detect       which adapters claim a log
 //! driver       one log from its first byte to its sessions, in steps
 //! ```
@@ -24,6 +25,7 @@ mod engine;
 mod formats;
 mod registry;
 pub mod shared;
+mod unread;
 pub mod vocabulary;
 
 pub use described::UserFormat;
@@ -32,3 +34,4 @@ pub use driver::{Driver, Step, parse};
 pub use engine::{Adapter, Context, Fold, Hints, Parsed, Probe, RecordErrors, RecordKind, unknown};
 pub use formats::trials::results::{agent_of_run, trial_of, trials_of};
 pub use registry::{ADAPTERS, TABLES, maker_with_known_prices};
+pub use unread::{newest_version, tested_version};

@@ -11,9 +11,9 @@ use crate::model::sqlite_schema::Table;
 
 /// All formats. If two claim a log equally, the first wins.
 pub static ADAPTERS: &[Adapter] = &[
-    aider::adapters::ANALYTICS,
-    aider::adapters::CHAT,
-    aider::adapters::LLM_HISTORY,
+    aider::analytics::ANALYTICS,
+    aider::chat::CHAT,
+    aider::llm_history::LLM_HISTORY,
     amp::thread::ADAPTER,
     antigravity::transcript::ADAPTER,
     atif::trajectory::ADAPTER,
@@ -48,8 +48,8 @@ pub static ADAPTERS: &[Adapter] = &[
     hermes::sessions::TRANSCRIPT,
     inspect::log::ADAPTER,
     kimi::wire::ADAPTER,
-    kiro::adapters::CONVERSATION,
-    kiro::adapters::SESSION,
+    kiro::conversation::CONVERSATION,
+    kiro::session::SESSION,
     mini_swe_agent::trajectory::ADAPTER,
     openclaw::events::ADAPTER,
     openclaw::session::ADAPTER,
@@ -58,10 +58,10 @@ pub static ADAPTERS: &[Adapter] = &[
     opencode::export::ADAPTER,
     opencode::run::ADAPTER,
     opencode::storage::ADAPTER,
-    openhands::adapters::COMPLETIONS,
-    openhands::adapters::CONVERSATION,
-    openhands::adapters::EVALUATION,
-    openhands::adapters::EVENTS,
+    openhands::completions::COMPLETIONS,
+    openhands::events::CONVERSATION,
+    openhands::evaluation::EVALUATION,
+    openhands::events::EVENTS,
     otlp::export::ADAPTER,
     pi::json::ADAPTER,
     pi::session::PI,
@@ -94,8 +94,8 @@ pub static TABLES: &[Table] = &[
     crush::db::SESSIONS,
     goose::sessions::SESSIONS,
     hermes::sessions::SESSIONS,
-    kiro::adapters::CONVERSATIONS_2,
-    kiro::adapters::CONVERSATIONS,
+    kiro::conversation::CONVERSATIONS_2,
+    kiro::conversation::CONVERSATIONS,
     openclaw::session::EVENTS,
     openclaw::session::ENTRIES,
     openclaw::session::NODES,
@@ -106,7 +106,7 @@ pub static TABLES: &[Table] = &[
 
 /// The formats that are plain text, by the beginning of their first line.
 pub(super) static TEXTS: &[(&str, &Adapter)] =
-    &[(aider::adapters::CHAT_START, &aider::adapters::CHAT), (aider::adapters::REQUEST, &aider::adapters::LLM_HISTORY)];
+    &[(aider::chat::CHAT_START, &aider::chat::CHAT), (aider::llm_history::REQUEST, &aider::llm_history::LLM_HISTORY)];
 
 /// Recognise files that belong to logs without being logs.
 pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] = &[
@@ -115,7 +115,7 @@ pub(super) static AUXILIARY: &[fn(&Probe<'_>) -> bool] = &[
     continue_dev::dev_data::is_auxiliary,
     gh_aw::token_usage::is_auxiliary,
     inspect::log::is_auxiliary,
-    kiro::adapters::is_auxiliary,
+    kiro::session::is_auxiliary,
     openclaw::trajectory::is_auxiliary,
     side_files::is_auxiliary,
     trials::results::is_auxiliary,

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::privacy::type_name;
 use super::shape::Node;
-use crate::adapters::unknown::{DATA, contents_of, newest_version, tested_version, type_of};
+use crate::adapters::unknown::{DATA, contents_of, type_of};
 use crate::adapters::vocabulary::Vocabulary;
+use crate::adapters::{newest_version, tested_version};
 use crate::json::fields::Pairs;
 use crate::json::lines::Lines;
 use crate::json::{self, Raw};

@@ -6,7 +6,6 @@ use serde::Deserialize;
 use super::file_id;
 use super::probe::Probe;
 use super::unknown::{contents_of, type_of};
-use crate::adapters::described::Description;
 use crate::json::fields::Count;
 use crate::json::lines::{Line, Lines};
 use crate::json::{self, Raw};
@@ -100,8 +99,6 @@ pub struct Context {
     pub archive_name: Option<String>,
     /// The names of the directories that contain the log, the innermost first, and no more than four.
     pub folders: Vec<String>,
-    /// The descriptions of the format, if it is described by data.
-    pub descriptions: &'static [Description],
 }
 
 impl Context {
@@ -118,7 +115,6 @@ impl Context {
             agent_id: file_id::agent_id_of(path),
             archive_name: file_id::archive_name_of(path),
             folders: file_id::folders_of(path),
-            descriptions: &[],
         }
     }
 }

@@ -12,4 +12,4 @@ pub mod unknown;
 
 pub use api::{Adapter, Context, Fold, Hints, Parsed, RecordErrors, RecordKind};
 pub use probe::Probe;
-pub(crate) use record_loop::fold;
+pub(crate) use record_loop::{fold, fold_from};

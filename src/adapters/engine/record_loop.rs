@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver};
 use foldhash::HashSet;
 
 use super::api::{Context, Fold, Folded, LineSource, LoopInput, RecordErrors, RecordKind, RecordLoop};
-use super::unknown::described;
+use super::unknown::unknown_type;
 use crate::json;
 use crate::json::lines::Line;
 use crate::model::health::{Health, Reason};
@@ -21,6 +21,7 @@ const STEP: usize = 1 << 18;
 
 /// The bytes of a batch that is parsed ahead, and its most lines: a record takes more memory than a short line.
 const BATCH: usize = 1 << 20;
+
 const BATCH_LINES: usize = 1 << 10;
 
 /// The most records with counts that were not read, whose sessions are searched.
@@ -28,9 +29,14 @@ const MOST_COUNTED: usize = 1 << 16;
 
 /// Starts the record loop of the format whose state is `F`.
 pub(crate) fn fold<'a, F: Fold>(context: &Context, input: LoopInput<'a>) -> Box<dyn RecordLoop<'a> + 'a> {
+    fold_from(F::new(context), input)
+}
+
+/// As [`fold`], from this state.
+pub(crate) fn fold_from<'a, F: Fold>(state: F, input: LoopInput<'a>) -> Box<dyn RecordLoop<'a> + 'a> {
     let LoopInput { lines, large, go_on } = input;
-    let folder = Folder {
-        state: F::new(context),
+    let state = FoldState {
+        fold: state,
         health: Health::default(),
         damage: RecordErrors::default(),
         unknown: Vec::new(),
@@ -43,7 +49,7 @@ pub(crate) fn fold<'a, F: Fold>(context: &Context, input: LoopInput<'a>) -> Box<
         go_on,
         closed: Vec::new(),
     };
-    Box::new(Loop::<F> { lines, ahead: None, folder })
+    Box::new(Loop::<F> { lines, ahead: None, state })
 }
 
 /// A line, and the record that was parsed from it.
@@ -61,7 +67,7 @@ struct Loop<'a, F: Fold> {
     lines: LineSource<'a>,
     /// The records of a large log, if they are parsed ahead.
     ahead: Option<Receiver<Batch<'a, F>>>,
-    folder: Folder<'a, F>,
+    state: FoldState<'a, F>,
 }
 
 impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
@@ -77,7 +83,7 @@ impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
     }
 
     fn parse_ahead(&mut self) -> Option<Box<dyn FnOnce() + Send + 'a>> {
-        if !self.folder.is_large || self.ahead.is_some() || rayon::current_num_threads() == 1 {
+        if !self.state.is_large || self.ahead.is_some() || rayon::current_num_threads() == 1 {
             return None;
         }
         let (sender, receiver) = mpsc::sync_channel(1);
@@ -91,28 +97,28 @@ impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
     }
 
     fn take_closed(&mut self) -> Vec<SessionResult> {
-        mem::take(&mut self.folder.closed)
+        mem::take(&mut self.state.closed)
     }
 
     fn unknown(&self) -> &[Line<'a>] {
-        &self.folder.unknown
+        &self.state.unknown
     }
 
     fn counted(&self) -> &[Line<'a>] {
-        &self.folder.counted
+        &self.state.counted
     }
 
     fn keep_unknown(&mut self, count: usize) {
-        let folder = &mut self.folder;
-        let others = folder.unknown.split_off(count.min(folder.unknown.len()));
+        let state = &mut self.state;
+        let others = state.unknown.split_off(count.min(state.unknown.len()));
         for line in others {
-            folder.count_unknown(line);
+            state.count_unknown(line);
         }
-        folder.max_unknown = count;
+        state.max_unknown = count;
     }
 
     fn finish(self: Box<Self>) -> Result<Folded<'a>, HashSet<String>> {
-        let Folder { state, mut health, unknown, counted, .. } = self.folder;
+        let FoldState { fold: state, mut health, unknown, counted, .. } = self.state;
         let late = state.late();
         if !late.is_empty() {
             return Err(late);
@@ -127,12 +133,12 @@ impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
 impl<'a, F: Fold> Loop<'a, F> {
     fn parse_and_fold(&mut self) -> Option<Line<'a>> {
         let (mut last, mut bytes) = (None, 0);
-        while bytes < STEP.min(self.folder.large)
+        while bytes < STEP.min(self.state.large)
             && let Some(line) = self.lines.next()
         {
             bytes += line.bytes.len();
             last = Some(line);
-            self.folder.add(line, |state, damage| check(line.bytes).and_then(|()| state.line(line, damage)));
+            self.state.add(line, |state, damage| check(line.bytes).and_then(|()| state.line(line, damage)));
         }
         last
     }
@@ -140,7 +146,7 @@ impl<'a, F: Fold> Loop<'a, F> {
     fn fold_parsed(&mut self, records: Vec<Parsed<'a, F>>) -> Option<Line<'a>> {
         let last = records.last().map(|(line, _)| *line);
         for (line, record) in records {
-            self.folder.add(line, |state, damage| record.map(|record| state.record(line, record, damage)));
+            self.state.add(line, |state, damage| record.map(|record| state.record(line, record, damage)));
         }
         last
     }
@@ -160,8 +166,8 @@ fn parse_batch<'a, F: Fold>(lines: &mut LineSource<'a>) -> Option<Batch<'a, F>> 
 }
 
 /// The state of the loop without its lines.
-struct Folder<'a, F> {
-    state: F,
+struct FoldState<'a, F> {
+    fold: F,
     health: Health,
     /// Of the record that is being folded.
     damage: RecordErrors,
@@ -181,7 +187,7 @@ struct Folder<'a, F> {
     closed: Vec<SessionResult>,
 }
 
-impl<'a, F: Fold> Folder<'a, F> {
+impl<'a, F: Fold> FoldState<'a, F> {
     /// Counts a line, and folds its record by `fold`.
     #[inline]
     fn add(&mut self, line: Line<'a>, fold: impl FnOnce(&mut F, &mut RecordErrors) -> Result<RecordKind, json::Error>) {
@@ -189,7 +195,7 @@ impl<'a, F: Fold> Folder<'a, F> {
         if self.bytes >= self.large {
             self.close_idle(line.number);
         }
-        match fold(&mut self.state, &mut self.damage) {
+        match fold(&mut self.fold, &mut self.damage) {
             Ok(seen) => {
                 self.health.records += 1;
                 if seen == RecordKind::Unknown {
@@ -216,7 +222,7 @@ impl<'a, F: Fold> Folder<'a, F> {
 
     /// Counts an unknown record by its type.
     fn count_unknown(&mut self, line: Line<'a>) {
-        let unknown = described(line);
+        let unknown = unknown_type(line);
         if unknown.contents.has_counts {
             self.add_counted(line);
         }
@@ -232,7 +238,7 @@ impl<'a, F: Fold> Folder<'a, F> {
     /// Closes the sessions without a record in the last `large` bytes.
     #[cold]
     fn close_idle(&mut self, line: i64) {
-        self.closed.extend(self.state.idle(self.idle_since, &self.go_on));
+        self.closed.extend(self.fold.idle(self.idle_since, &self.go_on));
         (self.is_large, self.bytes, self.idle_since) = (true, 0, line);
     }
 }

@@ -10,8 +10,7 @@ use twox_hash::XxHash3_64;
 use super::latency::Waits;
 use super::row_index::RowIndex;
 use super::test_results::failed_tests;
-use super::tools;
-use super::tools::{Arguments, Subject, ToolArguments};
+use super::tools::{self, Arguments, Subject, ToolArguments};
 use crate::adapters::engine::api::{Context, RecordErrors};
 use crate::base::compact_option::CompactOption;
 use crate::base::text::{SharedStr, Symbol};
@@ -344,8 +343,21 @@ pub(super) mod tests {
             agent_id: None,
             archive_name: None,
             folders: Vec::new(),
-            descriptions: &[],
         };
         Builder::new(&context, "s", 1)
+    }
+}
+
+impl Builder {
+    /// A prompt, or the result of a call, which the next request of the agent takes up.
+    pub fn asked(&mut self, subagent: Option<&str>, time: Option<Time>) {
+        self.waits.of(subagent).asked(time);
+    }
+
+    /// A record of a response at `time`: updates the latency of its turn.
+    pub fn answered(&mut self, turn: usize, subagent: Option<&str>, time: Option<Time>) {
+        let latency = self.waits.of(subagent).answered(turn, time);
+        let turn = &mut self.session.turns[turn];
+        turn.latency_ms = latency.or(turn.latency_ms);
     }
 }

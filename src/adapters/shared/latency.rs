@@ -4,7 +4,6 @@ use std::num::NonZeroU32;
 
 use foldhash::{HashMap, HashMapExt as _};
 
-use super::builder::Builder;
 use crate::base::time::Time;
 
 /// What an agent waits for, while its records are read.
@@ -20,13 +19,13 @@ pub struct Wait {
 
 impl Wait {
     /// A prompt, or the result of a call: the next request takes it up.
-    fn asked(&mut self, time: Option<Time>) {
+    pub(super) fn asked(&mut self, time: Option<Time>) {
         self.cause = time;
     }
 
     /// A record of a response at `time`. Returns the milliseconds from the cause of the request; `None` if the log does not show it,
     /// as for a request that was sent again.
-    fn answered(&mut self, response: usize, time: Option<Time>) -> Option<NonZeroU32> {
+    pub(super) fn answered(&mut self, response: usize, time: Option<Time>) -> Option<NonZeroU32> {
         if self.response != Some(response) {
             self.response = Some(response);
             self.of_response = self.cause.take();
@@ -53,27 +52,13 @@ impl Waits {
     }
 
     /// That of a subagent, or of the main agent.
-    fn of(&mut self, subagent: Option<&str>) -> &mut Wait {
+    pub(super) fn of(&mut self, subagent: Option<&str>) -> &mut Wait {
         match subagent {
             None => &mut self.main,
             // Most ids are known: `entry` would allocate.
             Some(id) if self.subagents.contains_key(id) => self.subagents.get_mut(id).unwrap_or(&mut self.main),
             Some(id) => self.subagents.entry(id.to_owned()).or_default(),
         }
-    }
-}
-
-impl Builder {
-    /// A prompt, or the result of a call, which the next request of the agent takes up.
-    pub fn asked(&mut self, subagent: Option<&str>, time: Option<Time>) {
-        self.waits.of(subagent).asked(time);
-    }
-
-    /// A record of a response at `time`: updates the latency of its turn.
-    pub fn answered(&mut self, turn: usize, subagent: Option<&str>, time: Option<Time>) {
-        let latency = self.waits.of(subagent).answered(turn, time);
-        let turn = &mut self.session.turns[turn];
-        turn.latency_ms = latency.or(turn.latency_ms);
     }
 }
 

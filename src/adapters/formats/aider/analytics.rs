@@ -6,13 +6,27 @@
 
 use serde::Deserialize;
 
-use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::fields::{Count, Number, Text, When};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
-use crate::model::session::{Cost, Identity, SessionResult, Tokens};
+use crate::model::session::{Capabilities, Cost, Identity, SessionResult, Tokens};
+
+pub(crate) const ANALYTICS: Adapter = Adapter {
+    id: "aider-analytics",
+    runtime: "aider",
+    about: "Aider with --analytics-log",
+    tested: None,
+    capabilities: Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[],
+    claims: |probe| {
+        let has_members = probe.has_all(&["event", "properties", "user_id", "time"]);
+        4 * u32::from(has_members && is_event(&probe.text("event")))
+    },
+    parse: fold::<Log>,
+};
 
 /// Whether the name is that of an event of Aider.
 pub(super) fn is_event(name: &str) -> bool {

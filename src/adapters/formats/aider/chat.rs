@@ -5,16 +5,37 @@
 
 use foldhash::{HashMap, HashMapExt as _};
 
-use super::adapters::CHAT_START;
-use crate::adapters::engine::Context;
-use crate::adapters::engine::text_loop::TextFold;
+use crate::adapters::engine::text_loop::{TextFold, fold_text};
+use crate::adapters::engine::{Adapter, Context};
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::{counts_name, hashed_id};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::lines::Line;
-use crate::model::session::{CallStatus, Cost, EventKind, Identity, Operation, SessionResult, Tokens};
+use crate::model::places::Place;
+use crate::model::session::{CallStatus, Capabilities, Cost, EventKind, Identity, Operation, SessionResult, Tokens};
+
+/// The beginning of each chat in a history.
+pub(crate) const CHAT_START: &str = "# aider chat started at ";
+
+pub(crate) const CHAT: Adapter = Adapter {
+    id: "aider-chat",
+    runtime: "aider",
+    about: "Aider, .aider.chat.history.md of a project",
+    tested: Some("0.86.1"),
+    capabilities: Capabilities::TURNS
+        .and(Capabilities::TOOL_CALLS)
+        .and(Capabilities::FILE_CHANGES)
+        .and(Capabilities::RETRIES)
+        .and(Capabilities::USER_TURNS)
+        .and(Capabilities::KEPT_BY_RUNTIME),
+    // Each repository has its own; this is that of the home directory.
+    places: &[Place::home(".aider.chat.history.md")],
+    // It is plain text: its first line decides.
+    claims: |_| 0,
+    parse: fold_text::<History>,
+};
 
 /// A history while it is read.
 pub(crate) struct History {

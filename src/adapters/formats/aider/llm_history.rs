@@ -1,15 +1,28 @@
 //! Aider's LLM history: each request with its time, and the response with its time. Processes append to one file, and nothing
 //! separates them: a file is one session.
 
-use crate::adapters::engine::Context;
-use crate::adapters::engine::text_loop::TextFold;
+use crate::adapters::engine::text_loop::{TextFold, fold_text};
+use crate::adapters::engine::{Adapter, Context};
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::adapters::shared::ids::hashed_id;
 use crate::base::time::Time;
 use crate::json::lines::Line;
-use crate::model::session::{Identity, SessionResult, Status};
+use crate::model::session::{Capabilities, Identity, SessionResult, Status};
 
-use super::adapters::REQUEST;
+/// The beginning of each request in an LLM history.
+pub(crate) const REQUEST: &str = "TO LLM ";
+
+pub(crate) const LLM_HISTORY: Adapter = Adapter {
+    id: "aider-llm-history",
+    runtime: "aider",
+    about: "Aider with --llm-history-file",
+    tested: None,
+    capabilities: Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME),
+    places: &[],
+    // It is plain text: its first line decides.
+    claims: |_| 0,
+    parse: fold_text::<History>,
+};
 
 /// The beginning of each response.
 const RESPONSE: &str = "LLM RESPONSE ";

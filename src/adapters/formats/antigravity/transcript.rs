@@ -9,19 +9,16 @@
 //! - `transcript.jsonl` has the same steps with long texts cut. Either file can lack steps of the other one.
 //! - No record contains tokens or costs.
 
-use serde::Deserialize;
-
+use self::records::{Record, Step};
 use self::session::Session;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
-use crate::base::time::Time;
-use crate::json::Raw;
-use crate::json::fields::{Count, Number, Text, When};
 use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 
 mod arguments;
+mod records;
 mod results;
 mod session;
 
@@ -64,47 +61,6 @@ fn is_source(source: &str) -> bool {
 /// Whether a word has the form of the type of a step.
 fn is_step(kind: &str) -> bool {
     !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Record<'a> {
-    step_index: Count,
-    #[serde(borrow)]
-    source: Text<'a>,
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-    created_at: When,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    #[serde(borrow)]
-    tool_calls: Raw<'a>,
-    #[serde(borrow)]
-    error: Text<'a>,
-    exit_code: Number,
-}
-
-/// A step, until all are known.
-#[derive(Debug, Default)]
-struct Step {
-    /// Its place among the steps: its index, or that of the record before it.
-    place: i64,
-    /// Its name in identities: its index, or a hash of the record.
-    name: String,
-    line: i64,
-    source: String,
-    kind: String,
-    status: String,
-    created_at: Option<Time>,
-    content: String,
-    /// The length of the content in the log.
-    content_bytes: Option<i64>,
-    /// JSON.
-    tool_calls: String,
-    error: String,
-    exit_code: Option<i64>,
 }
 
 struct Transcript {

@@ -1,3 +1,3 @@
-//! Formats of ATIF, the trajectories of Harbor.
+//! Formats of ATIF.
 
 pub(crate) mod trajectory;

@@ -1,112 +1,28 @@
 //! Messages and tool results of Claude Code, in its streams, its transcripts, and the logs of programs that run it.
 
+use foldhash::{HashMap, HashMapExt as _};
+
+pub(crate) use self::call_result::{CallResult, NotRun, ResultMeta, ToolUseResult};
+use self::early_results::EarlyResults;
+use self::iterations::billed_apart;
+use self::records::Block;
+pub(crate) use self::records::{Message, Usage};
+use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::tools::Arguments;
+use crate::base::text::{SharedStr, Symbol};
+use crate::base::time::Time;
+use crate::json::fields::Maybe;
+use crate::model::health::Reason;
+use crate::model::session::{EventKind, Identity, Operation, Tokens};
+
 mod call_result;
 mod early_results;
 mod iterations;
 pub(crate) mod limits;
 pub(crate) mod model_usage;
 pub(crate) mod prompts;
-
-use foldhash::{HashMap, HashMapExt as _};
-use serde::Deserialize;
-
-pub(crate) use self::call_result::{CallResult, NotRun, ResultMeta, ToolUseResult};
-use self::early_results::EarlyResults;
-use self::iterations::{Iteration, billed_apart};
-use crate::adapters::engine::{Context, RecordErrors};
-use crate::adapters::shared::builder::Builder;
-use crate::adapters::shared::tools::{Arguments, ToolArguments};
-use crate::base::text::{SharedStr, Symbol};
-use crate::base::time::Time;
-use crate::json::Raw;
-use crate::json::fields::{Count, Flag, LazyText, Maybe, Text, TextOrBlocks};
-use crate::json::record::{Skip, record};
-use crate::model::health::Reason;
-use crate::model::session::{EventKind, Identity, Operation, Tokens};
-
-record! {
-    /// A response of the API, or what the user or a tool wrote.
-    pub(crate) struct Message<'a> {
-        "model" => pub(crate) model: Text<'a>,
-        "id" => pub(crate) id: Text<'a>,
-        "type" => _type: Skip,
-        "role" => _role: Skip,
-        "content" => pub(crate) content: TextOrBlocks<'a, Block<'a>>,
-        "stop_reason" => pub(crate) stop_reason: Text<'a>,
-        "stop_sequence" => _stop_sequence: Skip,
-        "usage" => pub(crate) usage: Maybe<Box<Usage<'a>>>,
-    }
-}
-
-record! {
-    pub(crate) struct Block<'a> {
-        "tool_use_id" => pub(crate) tool_use_id: Text<'a>,
-        "type" => pub(crate) kind: Text<'a>,
-        "text" => pub(crate) text: LazyText<'a>,
-        "thinking" => _thinking: Skip,
-        "signature" => _signature: Skip,
-        "id" => pub(crate) id: Text<'a>,
-        "name" => pub(crate) name: Text<'a>,
-        "input" => input: ToolArguments<'a>,
-        "caller" => _caller: Skip,
-        "content" => pub(crate) content: Raw<'a>,
-        "is_error" => pub(crate) is_error: Flag,
-    }
-}
-
-record! {
-    pub(crate) struct Usage<'a> {
-        "input_tokens" => input_tokens: Count,
-        "cache_creation_input_tokens" => cache_creation_input_tokens: Count,
-        "cache_read_input_tokens" => cache_read_input_tokens: Count,
-        "cache_creation" => cache_creation: CacheCreation,
-        "output_tokens" => output_tokens: Count,
-        "server_tool_use" => pub(crate) server_tool_use: ServerToolUse,
-        "service_tier" => service_tier: Text<'a>,
-        "inference_geo" => inference_geo: Text<'a>,
-        "iterations" => iterations: Vec<Iteration<'a>>,
-        "speed" => speed: Text<'a>,
-        "output_tokens_details" => output_tokens_details: OutputDetails,
-    }
-}
-
-record! {
-    struct CacheCreation {
-        "ephemeral_5m_input_tokens" => _ephemeral_5m_input_tokens: Skip,
-        "ephemeral_1h_input_tokens" => ephemeral_1h_input_tokens: Count,
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct OutputDetails {
-    thinking_tokens: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct ServerToolUse {
-    pub(crate) web_search_requests: Count,
-}
-
-impl Usage<'_> {
-    pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        let tokens = Tokens {
-            input: self.input_tokens.get(),
-            output: self.output_tokens.get(),
-            cache_read: self.cache_read_input_tokens.get(),
-            cache_write: self.cache_creation_input_tokens.get(),
-            cache_write_1h: self.cache_creation.ephemeral_1h_input_tokens.get(),
-            reasoning: self.output_tokens_details.thinking_tokens.get(),
-        };
-        let counts =
-            [self.input_tokens, self.output_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens];
-        if !damage.refuses(&counts) && tokens.total().is_none() {
-            damage.note(Reason::NoUsage);
-        }
-        tokens
-    }
-}
+mod records;
 
 /// The record of a message, and the agent that wrote it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -319,6 +235,7 @@ fn identity(id: Option<&str>) -> Identity {
 mod tests {
     use super::*;
     use crate::json;
+    use crate::json::fields::Count;
 
     /// Invalid arguments of a call do not affect its response.
     #[test]

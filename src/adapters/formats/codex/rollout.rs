@@ -5,6 +5,8 @@
 //! identified by the thread that they come from, the totals that they reached and the calls that they made, so that the ledger
 //! counts them once.
 
+pub(crate) use log::ADAPTER;
+
 mod calls;
 mod code_mode;
 mod completed;
@@ -15,9 +17,8 @@ mod log;
 mod records;
 mod script;
 mod shell_output;
+mod state;
 mod tasks;
 mod thread;
 mod times;
 mod usage;
-
-pub(crate) use log::ADAPTER;

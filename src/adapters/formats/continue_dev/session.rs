@@ -7,19 +7,17 @@
 //!   prompt and completion is reasoning.
 //! - No message has a time. The index contains when a session was created.
 
-use serde::Deserialize;
-
 use self::conversation::Session;
+use self::records::Document;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
-use crate::adapters::shared::chat_completions::ToolCall;
 use crate::json::Raw;
-use crate::json::fields::{Count, Maybe, Number, Text, When};
 use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 
 mod conversation;
+mod records;
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "continue-session",
@@ -42,124 +40,6 @@ fn claims(probe: &Probe<'_>) -> u32 {
     }
     let is_session = probe.raw("history").0.first() == Some(&b'[');
     6 * u32::from(is_session || probe.has("dateCreated"))
-}
-
-/// A session, or its entry in the index.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Document<'a> {
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    #[serde(borrow)]
-    workspace_directory: Text<'a>,
-    /// The name of a model in the settings, not its id.
-    #[serde(borrow)]
-    chat_model_title: Text<'a>,
-    /// The messages, parsed later, as the line of each is needed.
-    #[serde(borrow)]
-    history: Raw<'a>,
-    usage: Maybe<SessionUsage>,
-    // the index
-    date_created: When,
-}
-
-/// The sums of a session of `cn`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct SessionUsage {
-    total_cost: Number,
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    prompt_tokens_details: Details,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Details {
-    cached_tokens: Count,
-    cache_write_tokens: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Item<'a> {
-    #[serde(borrow)]
-    message: Message<'a>,
-    #[serde(borrow)]
-    tool_call_states: Option<Vec<CallState<'a>>>,
-    /// The only one, in older versions.
-    #[serde(borrow)]
-    tool_call_state: Maybe<CallState<'a>>,
-    #[serde(borrow)]
-    prompt_logs: Option<Vec<PromptLog<'a>>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Message<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    /// A string, or blocks.
-    #[serde(borrow)]
-    content: Raw<'a>,
-    #[serde(borrow)]
-    tool_calls: Option<Vec<ToolCall<'a>>>,
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    usage: Maybe<Usage<'a>>,
-}
-
-/// The usage of an answer of `cn`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Usage<'a> {
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    total_tokens: Count,
-    #[serde(borrow)]
-    model: Text<'a>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct CallState<'a> {
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    tool_call: ToolCall<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
-    output: Raw<'a>,
-}
-
-/// The arguments of Continue's own tools.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct FileArgument<'a> {
-    #[serde(borrow)]
-    filepath: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct PromptLog<'a> {
-    #[serde(borrow)]
-    model_title: Text<'a>,
-    #[serde(borrow)]
-    model_provider: Text<'a>,
-    #[serde(borrow)]
-    completion_options: CompletionOptions<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct CompletionOptions<'a> {
-    #[serde(borrow)]
-    model: Text<'a>,
 }
 
 struct Sessions {

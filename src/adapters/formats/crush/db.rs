@@ -9,20 +9,19 @@
 //! Crush uses a migration tool that is also named goose: its table `goose_db_version` has nothing to do with the agent.
 
 use foldhash::{HashSet, HashSetExt as _};
-use serde::Deserialize;
 
+use self::records::Row;
 use self::session::Session;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::sessions_by_id::SessionsById;
 use crate::adapters::shared::subagents;
-use crate::json::Raw;
-use crate::json::fields::{Flag, Number, Text, When};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 use crate::model::sqlite_schema::Table;
 
+mod records;
 mod session;
 
 pub(crate) const ADAPTER: Adapter = Adapter {
@@ -93,92 +92,6 @@ const MESSAGES: Table = Table {
     is_inside: false,
     is_optional: false,
 };
-
-/// A row of a session or of a message.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Row<'a> {
-    #[serde(borrow)]
-    table: Text<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    created_at: When,
-    // sessions
-    #[serde(borrow)]
-    parent_session_id: Text<'a>,
-    cost: Number,
-    #[serde(borrow)]
-    summary_message_id: Text<'a>,
-    // messages
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    parts: Raw<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    provider: Text<'a>,
-    finished_at: When,
-    is_summary_message: Number,
-}
-
-/// A part of a message.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Part<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    data: Data<'a>,
-}
-
-/// The content of a part, of any type.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Data<'a> {
-    // text
-    #[serde(borrow)]
-    text: Text<'a>,
-    // tool_call: the input is JSON as a string
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-    // tool_result
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    /// JSON as a string.
-    #[serde(borrow)]
-    metadata: Raw<'a>,
-    is_error: Flag,
-    // finish
-    #[serde(borrow)]
-    reason: Text<'a>,
-    time: When,
-    #[serde(borrow)]
-    message: Text<'a>,
-    #[serde(borrow)]
-    details: Text<'a>,
-}
-
-/// What a tool reports beside its result.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Metadata<'a> {
-    additions: Number,
-    removals: Number,
-    /// Milliseconds.
-    start_time: Number,
-    end_time: Number,
-    #[serde(borrow)]
-    working_directory: Text<'a>,
-}
 
 struct Database {
     context: Context,

@@ -5,20 +5,18 @@
 //! and a call is a record of its own. Older versions log no usage; newer versions log it in the `result`, where input excludes
 //! cached tokens. With `--stream-partial-output`, the assistant's text is logged as deltas, and then again as a whole.
 
-use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use self::process::Process;
+use self::records::Record;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::ids::hashed_id;
-use crate::base::text::Symbol;
-use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
-use crate::model::session::{Capabilities, SessionResult, Tokens};
+use crate::model::session::{Capabilities, SessionResult};
 
 mod process;
+mod records;
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "cursor-stream-json",
@@ -60,147 +58,6 @@ fn claims(probe: &Probe<'_>) -> u32 {
         }
         "result" if probe.has_all(&["subtype", "session_id", "is_error", "duration_ms"]) => 2,
         _ => 0,
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Record<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    subtype: Text<'a>,
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    timestamp_ms: When,
-    // system
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    // user, assistant
-    #[serde(borrow)]
-    message: Message<'a>,
-    /// The response to which a text or a call belongs.
-    #[serde(borrow)]
-    model_call_id: Text<'a>,
-    // tool_call
-    #[serde(borrow)]
-    call_id: Text<'a>,
-    #[serde(borrow)]
-    tool_call: Pairs<'a, Raw<'a>>,
-    // result
-    is_error: Flag,
-    duration_ms: Number,
-    duration_api_ms: Number,
-    #[serde(borrow)]
-    result: Text<'a>,
-    #[serde(borrow)]
-    request_id: Text<'a>,
-    usage: Maybe<Usage>,
-    /// An object, or a string.
-    #[serde(borrow)]
-    error: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    content: TextOrBlocks<'a, Block<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow)]
-    text: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Usage {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_tokens: Count,
-    cache_write_tokens: Count,
-}
-
-/// The value under the name of a tool.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ToolCall<'a> {
-    #[serde(borrow)]
-    args: Raw<'a>,
-    #[serde(borrow)]
-    result: Pairs<'a, Raw<'a>>,
-    // Of a tool that the runtime does not know: the name, and the arguments as a JSON string.
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    arguments: Raw<'a>,
-}
-
-/// The arguments of a call to an MCP server, and of one that starts an agent.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct OwnArguments<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    tool_name: Text<'a>,
-    #[serde(borrow)]
-    provider_identifier: Text<'a>,
-    #[serde(borrow)]
-    server_identifier: Text<'a>,
-    #[serde(borrow)]
-    subagent_type: Raw<'a>,
-}
-
-impl OwnArguments<'_> {
-    /// The type of a subagent: a string, or the only key of an object.
-    fn agent(&self) -> Option<Symbol> {
-        let members: Pairs<'_, Raw<'_>> = self.subagent_type.read();
-        let key = members.0.first().map(|(key, _)| Symbol::new(key));
-        key.or_else(|| self.subagent_type.read::<Text<'_>>().owned())
-    }
-}
-
-/// The value under the name of an outcome.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Outcome<'a> {
-    exit_code: Number,
-    /// In milliseconds.
-    execution_time: Number,
-    is_error: Flag,
-    #[serde(borrow)]
-    reason: Text<'a>,
-    #[serde(borrow)]
-    path: Text<'a>,
-    lines_added: Count,
-    lines_removed: Count,
-    lines_created: Count,
-    #[serde(borrow)]
-    diff_string: Text<'a>,
-    #[serde(borrow)]
-    before_full_file_content: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Failure<'a> {
-    #[serde(borrow)]
-    message: Text<'a>,
-}
-
-impl Usage {
-    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens];
-        damage.refuses(&counts);
-        let [input, output, cache_read, cache_write] = counts.map(Count::get);
-        let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
     }
 }
 

@@ -8,22 +8,20 @@
 //!
 //! A subagent has a session of its own, `chats/PARENT/ID.jsonl`. A program writes its prompts, and the call of `complete_task` ends it.
 
-use std::borrow::Cow;
-
-use serde::Deserialize;
-
+use self::records::Record;
+pub(crate) use self::records::{Display, REFUSALS, exit_code};
 use self::session::Chat;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
-use crate::adapters::shared::tools;
 use crate::base::rows::Rows;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Text, When};
+use crate::json::fields::Maybe;
 use crate::json::lines::Line;
 use crate::model::places::Place;
-use crate::model::session::{Capabilities, Operation, SessionResult, Tokens};
+use crate::model::session::{Capabilities, SessionResult};
 
+mod records;
 mod session;
 
 pub(crate) const ADAPTER: Adapter = Adapter {
@@ -75,191 +73,6 @@ fn claims(probe: &Probe<'_>) -> u32 {
     // Messages of other types are the same in many formats.
     let is_answer = probe.kind() == "gemini" && probe.has_all(&["id", "timestamp", "content"]);
     4 * u32::from(is_answer)
-}
-
-/// A document, a header, a message or a change of what was written before.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Record<'a> {
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    #[serde(borrow)]
-    project_hash: Text<'a>,
-    /// Of a header: `main` or `subagent`.
-    #[serde(borrow, rename = "kind")]
-    session_kind: Text<'a>,
-    #[serde(borrow)]
-    parent_session_id: Text<'a>,
-    start_time: When,
-    last_updated: When,
-    /// Not parsed, as each one's line is needed.
-    #[serde(borrow)]
-    messages: Option<Vec<Raw<'a>>>,
-    #[serde(borrow, rename = "$set")]
-    set: Maybe<Set<'a>>,
-    #[serde(borrow, rename = "$rewindTo")]
-    rewind_to: Text<'a>,
-    // a message
-    #[serde(borrow)]
-    id: Text<'a>,
-    timestamp: When,
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    /// A string or parts.
-    #[serde(borrow)]
-    content: Raw<'a>,
-    /// The prompt as it was typed, before the content of files was added.
-    #[serde(borrow)]
-    display_content: Raw<'a>,
-    tokens: Maybe<Counts>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    tool_calls: Vec<ToolCall<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Set<'a> {
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    last_updated: When,
-    #[serde(borrow)]
-    messages: Vec<Raw<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Counts {
-    input: Count,
-    output: Count,
-    cached: Count,
-    thoughts: Count,
-    tool: Count,
-    total: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ToolCall<'a> {
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    args: Raw<'a>,
-    #[serde(borrow)]
-    result: Raw<'a>,
-    #[serde(borrow)]
-    status: Text<'a>,
-    timestamp: When,
-    #[serde(borrow)]
-    result_display: Display<'a>,
-    /// The agent that the call ran.
-    #[serde(borrow)]
-    agent_id: Text<'a>,
-}
-
-/// What the user sees of an edit; for other calls it is a text.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct Display<'a> {
-    #[serde(borrow)]
-    file_diff: Text<'a>,
-    /// Whether Qwen Code replaced a long diff by a remark.
-    file_diff_truncated: Flag,
-    is_new_file: Flag,
-    diff_stat: Maybe<DiffStat>,
-}
-
-impl Display<'_> {
-    /// Whether the file is new: by the flag, else by the result that the model gets.
-    pub(crate) fn operation(&self, output: &str) -> Option<Operation> {
-        const CREATED: [&str; 2] = ["Successfully created", "Created new file"];
-        const UPDATED: [&str; 2] = ["Successfully", "The file: "];
-        match self.is_new_file.0 {
-            Some(true) => Some(Operation::Create),
-            Some(false) => Some(Operation::Update),
-            None if CREATED.iter().any(|it| output.starts_with(it)) => Some(Operation::Create),
-            None => UPDATED.iter().any(|it| output.starts_with(it)).then_some(Operation::Update),
-        }
-    }
-
-    /// Lines added and removed.
-    pub(crate) fn lines(&self) -> Option<(i64, i64)> {
-        let diff = self.file_diff.some().filter(|_| !self.file_diff_truncated.is_true());
-        let stat = || {
-            let stat = self.diff_stat.get()?;
-            let sum = |model: Count, user: Count| Some(model.get()? + user.get().unwrap_or(0));
-            let added = sum(stat.model_added_lines, stat.user_added_lines);
-            added.zip(sum(stat.model_removed_lines, stat.user_removed_lines))
-        };
-        diff.map(|it| tools::diff_lines(tools::lines(it))).or_else(stat)
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct DiffStat {
-    model_added_lines: Count,
-    model_removed_lines: Count,
-    user_added_lines: Count,
-    user_removed_lines: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Part<'a> {
-    #[serde(borrow)]
-    text: Text<'a>,
-    #[serde(borrow)]
-    function_response: Maybe<FunctionResponse<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct FunctionResponse<'a> {
-    #[serde(borrow)]
-    response: Answer<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Answer<'a> {
-    #[serde(borrow)]
-    output: Text<'a>,
-    #[serde(borrow)]
-    error: Text<'a>,
-}
-
-impl Counts {
-    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        damage.refuses(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
-        let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
-        // With other providers, Qwen Code logs their counts, whose output includes the thoughts.
-        let sum = self.input.get().zip(self.output.get()).map(|(input, output)| input + output);
-        let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
-        Tokens {
-            input: self.input.get().map(|it| (it - cached.unwrap_or(0)).max(0) + self.tool.get().unwrap_or(0)),
-            output: self.output.get().map(|it| it + beside.unwrap_or(0)),
-            cache_read: cached,
-            reasoning: thoughts,
-            ..Tokens::UNKNOWN
-        }
-    }
-}
-
-/// The text of a content; `None` if it contains the result of a call.
-fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
-    if content.0.first() == Some(&b'"') {
-        return Some(content.text());
-    }
-    // A single part may be written without a list.
-    let parts: Vec<Part<'_>> = if content.0.first() == Some(&b'{') { vec![content.read()] } else { content.read() };
-    if parts.iter().any(|it| it.function_response.get().is_some()) {
-        return None;
-    }
-    Some(Cow::Owned(parts.iter().map(|it| it.text.as_str()).collect()))
 }
 
 struct Chats {
@@ -335,16 +148,9 @@ fn is_message(kind: &str) -> bool {
     matches!(kind, "user" | "gemini" | "qwen" | "info" | "warning" | "error")
 }
 
-/// The texts of a refusal, by the user or by a rule. Other calls are cancelled because the user stopped the whole answer.
-pub(crate) const REFUSALS: [&str; 3] = ["User did not allow tool call", "User denied execution", "denied by policy"];
-
-/// The exit code in the result that the model gets of a command.
-pub(crate) fn exit_code(output: &str) -> Option<i64> {
-    output.lines().rev().find_map(|it| it.strip_prefix("Exit Code: "))?.trim().parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::records::exit_code;
     use super::*;
     use crate::adapters::engine::Hints;
     use crate::adapters::parse;

@@ -14,21 +14,21 @@
 //!   first message: sums in both places count once. Session ids are a day and a number, unique on one machine only.
 
 use foldhash::{HashSet, HashSetExt as _};
-use serde::Deserialize;
 
+use self::records::{Block, Message, Record, is_hidden};
 use self::session::Session;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::sessions_by_id::SessionsById;
-use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::fields::{Count, TextOrBlocks};
 use crate::json::lines::Line;
 use crate::model::places::Place;
-use crate::model::session::{Capabilities, SessionResult, Tokens};
+use crate::model::session::{Capabilities, SessionResult};
 use crate::model::sqlite_schema::Table;
 
+mod records;
 mod session;
 
 const SHOWS: Capabilities = Capabilities::TOOL_CALLS
@@ -160,227 +160,6 @@ const LEDGER: Table = Table {
     is_optional: true,
 };
 
-/// A row of any table, or a line of a session file.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Record<'a> {
-    #[serde(borrow)]
-    table: Text<'a>,
-    /// A number; of a session, a string.
-    #[serde(borrow)]
-    id: Raw<'a>,
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    // sessions, and the first line of a file
-    #[serde(borrow)]
-    session_type: Text<'a>,
-    #[serde(borrow)]
-    parent_session_id: Text<'a>,
-    #[serde(borrow)]
-    working_dir: Text<'a>,
-    created_at: When,
-    #[serde(borrow)]
-    provider_name: Text<'a>,
-    #[serde(borrow)]
-    model_config_json: Maybe<ModelConfig<'a>>,
-    /// Its name in an export.
-    #[serde(borrow)]
-    model_config: Maybe<ModelConfig<'a>>,
-    // an export
-    /// The messages.
-    #[serde(borrow)]
-    conversation: Raw<'a>,
-    usage: Maybe<ExportedUsage>,
-    accumulated_usage: Maybe<ExportedUsage>,
-    message_count: Count,
-    accumulated_total_tokens: Count,
-    accumulated_input_tokens: Count,
-    accumulated_output_tokens: Count,
-    accumulated_cache_read_tokens: Count,
-    accumulated_cache_write_tokens: Count,
-    accumulated_cost: Number,
-    // sessions and usage_ledger
-    total_tokens: Count,
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_tokens: Count,
-    cache_write_tokens: Count,
-    #[serde(borrow)]
-    model: Text<'a>,
-    cost: Number,
-    #[serde(borrow)]
-    cost_source: Text<'a>,
-    is_compaction: Number,
-    created_timestamp: When,
-    // messages
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    message_id: Text<'a>,
-    #[serde(borrow)]
-    content_json: Raw<'a>,
-    metadata_json: Maybe<Metadata>,
-    // messages of a file
-    created: When,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    metadata: Maybe<Metadata>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct ModelConfig<'a> {
-    #[serde(borrow)]
-    model_name: Text<'a>,
-}
-
-/// Counts in an export of newer versions (1.46). Before, they are members of the session itself.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-struct ExportedUsage {
-    total_tokens: Count,
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_input_tokens: Count,
-    cache_write_input_tokens: Count,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Metadata {
-    user_visible: Flag,
-}
-
-/// A message, from a row or from a line of a session file.
-struct Message<'a> {
-    id: &'a str,
-    role: &'a str,
-    time: Option<Time>,
-    content: Raw<'a>,
-    is_hidden: bool,
-}
-
-/// A content block of a message.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    text: Text<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    tool_call: Outcome<'a>,
-    #[serde(borrow)]
-    tool_result: Outcome<'a>,
-}
-
-/// A call or a result: `value` if it is valid, else `error`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Outcome<'a> {
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
-    value: Raw<'a>,
-    #[serde(borrow)]
-    error: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Call<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    arguments: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ToolResult {
-    is_error: Flag,
-}
-
-/// Arguments of `text_editor`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Editor<'a> {
-    #[serde(borrow)]
-    command: Text<'a>,
-}
-
-/// The counts of one request, or of all requests of a session.
-#[derive(Debug, Clone, Copy)]
-struct Usage {
-    total: Count,
-    input: Count,
-    output: Count,
-    cache_read: Count,
-    cache_write: Count,
-}
-
-impl From<&ExportedUsage> for Usage {
-    fn from(usage: &ExportedUsage) -> Self {
-        Self {
-            total: usage.total_tokens,
-            input: usage.input_tokens,
-            output: usage.output_tokens,
-            cache_read: usage.cache_read_input_tokens,
-            cache_write: usage.cache_write_input_tokens,
-        }
-    }
-}
-
-impl Usage {
-    fn of(record: &Record<'_>) -> Self {
-        if let Some(usage) = record.usage.get() {
-            return usage.into();
-        }
-        Self {
-            total: record.total_tokens,
-            input: record.input_tokens,
-            output: record.output_tokens,
-            cache_read: record.cache_read_tokens,
-            cache_write: record.cache_write_tokens,
-        }
-    }
-
-    fn accumulated(record: &Record<'_>) -> Self {
-        if let Some(usage) = record.accumulated_usage.get() {
-            return usage.into();
-        }
-        Self {
-            total: record.accumulated_total_tokens,
-            input: record.accumulated_input_tokens,
-            output: record.accumulated_output_tokens,
-            cache_read: record.accumulated_cache_read_tokens,
-            cache_write: record.accumulated_cache_write_tokens,
-        }
-    }
-
-    fn tokens(self, damage: &mut RecordErrors) -> Tokens {
-        damage.refuses(&[self.total, self.input, self.output, self.cache_read, self.cache_write]);
-        let (cache_read, cache_write) = (self.cache_read.get(), self.cache_write.get());
-        let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
-        let input = self.input.get();
-        let sum = input.unwrap_or(0) + self.output.get().unwrap_or(0);
-        let reasoning = self.total.get().map(|it| it - sum).filter(|it| *it > 0 && input.is_some());
-        let output = self.output.get().map(|it| it + reasoning.unwrap_or(0));
-        let tokens = Tokens {
-            // A cache count above the input cannot be a part of it.
-            input: input.map(|it| if it >= cached { it - cached } else { it }),
-            output,
-            cache_read,
-            cache_write,
-            cache_write_1h: None,
-            reasoning,
-        };
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
-    }
-}
-
 /// The state of a database or of a session file.
 struct Goose {
     context: Context,
@@ -438,11 +217,6 @@ impl Fold for Goose {
     fn finish(self) -> Vec<SessionResult> {
         self.sessions.into_iter().map(Session::finish).collect()
     }
-}
-
-/// Whether a message is hidden from the user.
-fn is_hidden(metadata: &Maybe<Metadata>) -> bool {
-    metadata.get().is_some_and(|it| it.user_visible.0 == Some(false))
 }
 
 impl Goose {

@@ -6,22 +6,21 @@
 //! - `parent_session_id` names the session that started a subagent, or the one that was compressed into this one.
 
 use foldhash::{HashSet, HashSetExt as _};
-use serde::Deserialize;
 
+use self::records::Record;
 use self::session::Session;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
-use crate::adapters::shared::chat_completions::ToolCall;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::sessions_by_id::SessionsById;
 use crate::adapters::shared::subagents;
 use crate::json::Raw;
-use crate::json::fields::{Count, Number, Text, When};
 use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 use crate::model::sqlite_schema::Table;
 
+mod records;
 mod session;
 
 const SHOWS: Capabilities = Capabilities::TOOL_CALLS
@@ -156,69 +155,6 @@ const MESSAGES: Table = Table {
     is_inside: false,
     is_optional: false,
 };
-
-/// A row, a session's document, or a line of a transcript.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Record<'a> {
-    #[serde(borrow)]
-    table: Text<'a>,
-    /// Of a session a string, of a message a number.
-    #[serde(borrow)]
-    id: Raw<'a>,
-    // sessions
-    #[serde(borrow)]
-    source: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    parent_session_id: Text<'a>,
-    started_at: When,
-    ended_at: When,
-    #[serde(borrow)]
-    end_reason: Text<'a>,
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_tokens: Count,
-    cache_write_tokens: Count,
-    reasoning_tokens: Count,
-    #[serde(borrow)]
-    billing_provider: Text<'a>,
-    estimated_cost_usd: Number,
-    actual_cost_usd: Number,
-    #[serde(borrow)]
-    cost_status: Text<'a>,
-    api_call_count: Count,
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    #[serde(borrow)]
-    git_branch: Text<'a>,
-    // a document
-    #[serde(borrow)]
-    platform: Text<'a>,
-    session_start: When,
-    last_updated: When,
-    #[serde(borrow)]
-    messages: Raw<'a>,
-    // messages
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    #[serde(borrow)]
-    tool_call_id: Text<'a>,
-    #[serde(borrow)]
-    tool_calls: Raw<'a>,
-    #[serde(borrow)]
-    tool_name: Text<'a>,
-    timestamp: When,
-    #[serde(borrow)]
-    finish_reason: Text<'a>,
-    /// 0: it was taken back.
-    active: Number,
-}
 
 /// The state of a database or a file.
 struct Hermes {

@@ -6,18 +6,17 @@
 //! What input and output include depends on the version and the provider, so that the sum decides ([`usage`]). A member of
 //! `.eval` does not contain the name of the task, but the name of the archive does.
 
-use serde::Deserialize;
-
+use self::records::Document;
 use self::sample::Sample;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::json::Raw;
-use crate::json::fields::{Maybe, Number, Text, When};
 use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 
 mod events;
+mod records;
 mod sample;
 mod scores;
 mod usage;
@@ -52,89 +51,6 @@ fn is_list(probe: &Probe<'_>, key: &str) -> bool {
 /// Whether a record is one of the other members of `.eval`, which repeat parts of samples.
 pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
     probe.has_all(&["id", "epoch", "input", "target"]) || probe.has("scorer") && is_list(probe, "samples")
-}
-
-/// A log, its header, or a sample.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Document<'a> {
-    #[serde(borrow)]
-    status: Text<'a>,
-    #[serde(borrow)]
-    eval: Maybe<Eval<'a>>,
-    /// Parsed later, as the line of each is needed.
-    #[serde(borrow)]
-    samples: Raw<'a>,
-    /// Only in a sample.
-    #[serde(borrow)]
-    events: Raw<'a>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Eval<'a> {
-    #[serde(borrow)]
-    task: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    packages: Packages<'a>,
-    #[serde(borrow)]
-    revision: Maybe<Revision<'a>>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Packages<'a> {
-    #[serde(borrow)]
-    inspect_ai: Text<'a>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Revision<'a> {
-    #[serde(borrow)]
-    origin: Text<'a>,
-}
-
-/// A sample in an epoch.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct SampleRecord<'a> {
-    /// A number or a string.
-    #[serde(borrow)]
-    id: Raw<'a>,
-    epoch: Number,
-    #[serde(borrow)]
-    uuid: Text<'a>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-    #[serde(borrow)]
-    scores: Raw<'a>,
-    #[serde(borrow)]
-    events: Raw<'a>,
-    #[serde(borrow)]
-    error: Maybe<SampleError<'a>>,
-    #[serde(borrow)]
-    limit: Maybe<Limit<'a>>,
-    /// In seconds.
-    total_time: Number,
-    started_at: When,
-    completed_at: When,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct SampleError<'a> {
-    #[serde(borrow)]
-    message: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Limit<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
 }
 
 struct Logs {

@@ -2,17 +2,67 @@
 
 use serde::Deserialize;
 
-use super::tools;
-use super::tools::{Outcome, Place, ShellResult};
+use super::common::{self, Outcome, Place, SHOWS, ShellResult};
 use crate::adapters::engine::document::Places;
-use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Text, When};
 use crate::json::lines::Line;
+use crate::model::places;
 use crate::model::session::{CallStatus, EventKind, Identity, SessionResult};
+use crate::model::sqlite_schema::Table;
+
+pub(crate) const CONVERSATION: Adapter = Adapter {
+    id: "kiro-conversation",
+    runtime: "kiro",
+    about: "Kiro CLI and Amazon Q Developer CLI, data.sqlite3 and saved conversations",
+    tested: None,
+    capabilities: SHOWS,
+    places: &[
+        places::Place::data("kiro-cli/data.sqlite3"),
+        places::Place::data("amazon-q/data.sqlite3"),
+        // Of macOS.
+        places::Place::application("kiro-cli/data.sqlite3"),
+        places::Place::application("amazon-q/data.sqlite3"),
+    ],
+    claims: |probe| match probe.text("table").as_ref() {
+        "" => 6 * u32::from(is_conversation(probe)),
+        "conversations" | "conversations_v2" => 6 * u32::from(is_conversation(&probe.object("value"))),
+        _ => 0,
+    },
+    parse: fold::<Conversations>,
+};
+
+pub(crate) const CONVERSATIONS_2: Table = Table {
+    name: "conversations_v2",
+    key: "conversation_id",
+    needs: &["key", "value", "created_at", "updated_at"],
+    columns: &["key", "value", "created_at", "updated_at"],
+    json: &["value"],
+    order: "created_at, conversation_id",
+    below: &[],
+    is_inside: false,
+    is_optional: false,
+};
+
+pub(crate) const CONVERSATIONS: Table = Table {
+    name: "conversations",
+    key: "key",
+    needs: &["value"],
+    columns: &["value"],
+    json: &["value"],
+    order: "key",
+    below: &[],
+    is_inside: false,
+    is_optional: false,
+};
+
+fn is_conversation(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["conversation_id", "history"]) && probe.raw("history").0.first() == Some(&b'[')
+}
 
 /// A row, or a document.
 #[derive(Debug, Default, Deserialize)]
@@ -258,7 +308,7 @@ impl Conversation {
         let place = Place { turn, line, time: end };
         for call in &answer.tool_uses {
             let name = call.orig_name.some().unwrap_or_else(|| call.name.as_str());
-            tools::add(&mut self.builder, call.id.as_str(), name, call.args, place);
+            common::add(&mut self.builder, call.id.as_str(), name, call.args, place);
         }
         self.builder.name_events(Some(&name), &[]);
         self.builder.say(answer.content.as_str());
@@ -284,7 +334,7 @@ impl Conversation {
                 text: blocks.iter().map(|block| block.text.as_str()).collect(),
             };
             let id = result.tool_use_id.as_str();
-            tools::add_result(&mut self.builder, id, result.content, &outcome, line, sent_at);
+            common::add_result(&mut self.builder, id, result.content, &outcome, line, sent_at);
         }
         let cancelled = &content.cancelled_tool_uses;
         let reply = cancelled.prompt.some();

@@ -1,7 +1,23 @@
 //! Logs of completions, described by data: one file for each request, with all messages before it.
 
-use super::conversation::CATEGORIES;
-use crate::adapters::described::{Calls, Description, Results, SessionFrom, TokenPaths};
+use super::common::conversation::CATEGORIES;
+use super::common::is_list;
+use crate::adapters::described::{self, Calls, Description, Results, SessionFrom, TokenPaths};
+use crate::adapters::engine::Adapter;
+
+pub(crate) const COMPLETIONS: Adapter = Adapter {
+    id: "openhands-completions",
+    runtime: "openhands",
+    about: "OpenHands with log_completions, a file for each request",
+    tested: None,
+    capabilities: REQUEST.capabilities(),
+    places: &[],
+    claims: |probe| {
+        let is_request = is_list(probe, "messages") && probe.has_all(&["response", "cost", "timestamp"]);
+        5 * u32::from(is_request && probe.object("response").has("choices"))
+    },
+    parse: |context, input| described::start(context, input, &[REQUEST]),
+};
 
 /// All requests of a directory with the same first message are one session. The results of a request's calls are in the next one.
 pub(super) const REQUEST: Description = Description {

@@ -2,16 +2,31 @@
 
 use serde::Deserialize;
 
-use super::conversation::Conversation;
-use super::records::{Event, Llm, Metrics, TokenUsage};
+use super::common::conversation::Conversation;
+use super::common::records::{Event, Llm, Metrics, TokenUsage};
+use super::common::{SHOWS, is_list};
 use crate::adapters::engine::document::Places;
-use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text};
 use crate::json::lines::Line;
 use crate::model::session::{Cost, Identity, SessionResult};
+
+pub(crate) const EVALUATION: Adapter = Adapter {
+    id: "openhands-evaluation",
+    runtime: "openhands",
+    about: "OpenHands, output.jsonl of evaluations and of the resolver",
+    tested: None,
+    capabilities: SHOWS,
+    places: &[],
+    claims: |probe| {
+        let is_output = is_list(probe, "history") && probe.has("metrics");
+        6 * u32::from(is_output && (probe.has("instance_id") || probe.has("issue") || probe.has("git_patch")))
+    },
+    parse: fold::<Outputs>,
+};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -1,12 +1,49 @@
 //! Logs of events: files with one event each, arrays, pages and lines, and the state beside them.
 
-use super::conversation::Conversation;
-use super::records::Event;
-use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use super::common::conversation::Conversation;
+use super::common::records::Event;
+use super::common::{SHOWS, is_list};
+use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
 use crate::json::lines::Line;
+use crate::model::places::Place;
 use crate::model::session::SessionResult;
+
+pub(crate) const CONVERSATION: Adapter = Adapter {
+    id: "openhands-conversation",
+    runtime: "openhands",
+    about: "OpenHands SDK and CLI since 1.0, ~/.openhands/conversations",
+    tested: None,
+    capabilities: SHOWS,
+    places: &[Place::variable("OPENHANDS_PERSISTENCE_DIR", ".openhands", "conversations")],
+    claims: |probe| {
+        let kind = probe.text("kind");
+        let is_event = probe.has_all(&["id", "timestamp", "source"])
+            && (kind.ends_with("Event") || ["Condensation", "UserRejectObservation"].contains(&kind.as_ref()));
+        let is_state = probe.has_all(&["id", "agent", "workspace"]) && probe.has("execution_status");
+        let is_page = probe.has_all(&["items", "next_page_id"]) && is_list(probe, "items");
+        6 * u32::from(is_event || is_state) + 4 * u32::from(is_page)
+    },
+    parse: fold::<Events>,
+};
+
+pub(crate) const EVENTS: Adapter = Adapter {
+    id: "openhands-events",
+    runtime: "openhands",
+    about: "OpenHands before 1.0, ~/.openhands/sessions and saved trajectories",
+    tested: None,
+    capabilities: SHOWS,
+    places: &[Place::home(".openhands/sessions")],
+    claims: |probe| {
+        let is_text = |key: &str| probe.raw(key).0.first() == Some(&b'"');
+        let is_event = probe.has_all(&["id", "timestamp", "source"]) && !probe.has("kind") && !probe.has("type");
+        let is_action = is_text("action") && (probe.has("args") || probe.has("message"));
+        let is_observation = is_text("observation") && probe.has("content");
+        5 * u32::from(is_event && (is_action || is_observation))
+    },
+    parse: fold::<Events>,
+};
 
 /// A log of events while it is read.
 pub(crate) struct Events {

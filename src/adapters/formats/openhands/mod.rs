@@ -1,8 +1,14 @@
 //! Formats of OpenHands.
+//!
+//! OpenHands: conversations of its SDK (since late 2025), events before it, evaluations, and logs of completions
+//! (docs/formats.md#openhands-conversation).
+//!
+//! - Events contain no tokens, but running totals for each use of a model: `ConversationStateUpdateEvent` with the key `stats`,
+//!   formerly `llm_metrics`. The difference of two of them is the response that comes next; the rest of the last one is a total.
+//! - The prompt includes cached tokens, unless they are more than it.
+//! - A conversation is a directory with a file for each event, which the ledger joins by the name of the directory.
 
-pub(crate) mod adapters;
+pub(crate) mod common;
 pub(crate) mod completions;
-pub(crate) mod conversation;
 pub(crate) mod evaluation;
 pub(crate) mod events;
-pub(crate) mod records;

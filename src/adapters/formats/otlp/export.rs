@@ -7,6 +7,7 @@
 use self::attributes::Attributes;
 use self::file_exporter::Spans;
 use self::metrics::Sums;
+use self::product::{Key, METRICS, Product, session_id};
 use self::records::{Export, ResourceLogs, ResourceMetrics, ResourceSpans};
 use self::session::Session;
 use crate::adapters::engine::sessions::Sessions;
@@ -18,6 +19,7 @@ mod attributes;
 mod events;
 mod file_exporter;
 mod metrics;
+mod product;
 mod records;
 mod session;
 mod spans;
@@ -28,9 +30,9 @@ const EVENTS: Capabilities = Capabilities::TURNS
     .and(Capabilities::PERMISSION_DENIALS)
     .and(Capabilities::USER_TURNS)
     .and(Capabilities::EXPORTED);
+
 const SPANS: Capabilities =
     Capabilities::TURNS.and(Capabilities::TOOL_CALLS).and(Capabilities::EXPORTED).and(Capabilities::TRACED);
-const METRICS: Capabilities = Capabilities::EXPORTED.and(Capabilities::RESULT_ONLY);
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "otlp",
@@ -45,34 +47,6 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     },
     parse: fold::<Exports>,
 };
-
-/// A runtime that exports telemetry of its own.
-#[derive(Debug)]
-struct Product {
-    /// The beginning of the names of its events, spans and metrics.
-    prefix: &'static str,
-    runtime: &'static str,
-}
-
-const CLAUDE: Product = Product { prefix: "claude_code.", runtime: "claude" };
-const CODEX: Product = Product { prefix: "codex.", runtime: "codex" };
-const GEMINI: Product = Product { prefix: "gemini_cli.", runtime: "gemini" };
-const QWEN: Product = Product { prefix: "qwen-code.", runtime: "qwen" };
-
-impl Product {
-    /// The product that uses a name, and the rest of the name.
-    fn of(name: &str) -> Option<(&'static Self, &str)> {
-        [&CLAUDE, &CODEX, &GEMINI, &QWEN].into_iter().find_map(|it| Some((it, name.strip_prefix(it.prefix)?)))
-    }
-}
-
-/// Attributes that name the session.
-const SESSION: [&str; 3] = ["session.id", "conversation.id", "gen_ai.conversation.id"];
-
-/// The id of the session, of a record or of its resource.
-fn session_id(attributes: Attributes<'_, '_>) -> Option<String> {
-    SESSION.iter().find_map(|key| attributes.shared_text(key)).map(std::borrow::Cow::into_owned)
-}
 
 /// One signal of one session.
 enum State {
@@ -194,18 +168,5 @@ impl Exports {
             }
         }
         is_known
-    }
-}
-
-/// The runtime and the id of a session.
-struct Key<'k> {
-    runtime: &'k str,
-    id: &'k str,
-}
-
-impl Key<'_> {
-    /// The key of one signal of the session.
-    fn of_signal(&self, signal: Capabilities) -> String {
-        format!("{signal:?} {} {}", self.runtime, self.id)
     }
 }

@@ -7,18 +7,16 @@
 //! - `history` contains the arguments of calls, since 1.0. It can lack the last one.
 //! - An agent that retries writes `attempts`. The outer `trajectory` is a copy of the chosen one; `model_stats` covers all.
 
-use serde::Deserialize;
-
+use self::records::{Document, ModelStats, ReplayConfig};
 use self::run::Run;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
-use crate::adapters::shared::chat_completions::ToolCall;
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Number, Text};
 use crate::json::lines::Line;
 use crate::model::session::{Capabilities, SessionResult};
 
+mod records;
 mod run;
 
 pub(crate) const ADAPTER: Adapter = Adapter {
@@ -42,102 +40,6 @@ fn claims(probe: &Probe<'_>) -> u32 {
     let is_run = is_list("trajectory") && is_list("history") && probe.has("info") && !probe.has("messages");
     let has_attempts = || is_list("attempts") && probe.has("replay_config");
     6 * u32::from(is_run || has_attempts())
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Document<'a> {
-    /// The entries, parsed later, as the line of each is needed.
-    #[serde(borrow)]
-    trajectory: Raw<'a>,
-    #[serde(borrow)]
-    history: Raw<'a>,
-    #[serde(borrow)]
-    info: Info<'a>,
-    /// JSON as a string.
-    #[serde(borrow)]
-    replay_config: Raw<'a>,
-    #[serde(borrow)]
-    attempts: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Info<'a> {
-    model_stats: Maybe<ModelStats>,
-    #[serde(borrow)]
-    exit_status: Text<'a>,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-struct ModelStats {
-    instance_cost: Number,
-    tokens_sent: Count,
-    tokens_received: Count,
-    api_calls: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ReplayConfig<'a> {
-    #[serde(borrow)]
-    agent: AgentConfig<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct AgentConfig<'a> {
-    #[serde(borrow)]
-    model: ModelConfig<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ModelConfig<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-}
-
-/// An entry of `trajectory`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Step<'a> {
-    #[serde(borrow)]
-    action: Raw<'a>,
-    #[serde(borrow)]
-    observation: Raw<'a>,
-    #[serde(borrow)]
-    response: Text<'a>,
-    execution_time: Number,
-    /// An object, or JSON as a string.
-    #[serde(borrow)]
-    state: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct State<'a> {
-    #[serde(borrow)]
-    open_file: Text<'a>,
-    #[serde(borrow)]
-    working_dir: Text<'a>,
-}
-
-/// An entry of `history`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message<'a> {
-    #[serde(borrow)]
-    role: Text<'a>,
-    #[serde(borrow)]
-    content: Raw<'a>,
-    #[serde(borrow)]
-    action: Text<'a>,
-    /// An example of another run.
-    is_demo: Flag,
-    #[serde(borrow)]
-    tool_calls: Option<Vec<ToolCall<'a>>>,
 }
 
 struct Trajectories {

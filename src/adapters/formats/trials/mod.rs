@@ -1,3 +1,3 @@
-//! Formats of trials of Harbor and Terminal-Bench.
+//! Formats of Harbor and Terminal-Bench.
 
 pub(crate) mod results;

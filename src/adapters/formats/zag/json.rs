@@ -6,23 +6,18 @@
 //! size are one response: the prompt of the next response is larger, as it includes this one. The output on these lines is
 //! only a stub from the start of the stream. The billed tokens are in the usage of the object, which excludes subagents.
 
-use std::borrow::Cow;
-
-use foldhash::HashSet;
-use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
+use self::records::{Event, Output};
+pub(crate) use self::records::{Refusals, ToolResult, limit_text};
 use self::session::Session;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
-use crate::adapters::formats::claude::common::CallResult;
-use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::ids::hashed_id;
-use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks};
 use crate::json::lines::Line;
-use crate::model::session::{CallStatus, Capabilities, EventKind, SessionResult, Tokens};
+use crate::model::session::{Capabilities, SessionResult};
 
+mod records;
 mod session;
 
 /// What Claude's events can show. Of other providers zag writes only the last text.
@@ -72,173 +67,6 @@ fn claims(probe: &Probe<'_>) -> u32 {
         _ => return 0,
     };
     if probe.has_all(keys) { 4 } else { 0 }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Output<'a> {
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    #[serde(borrow)]
-    events: Vec<Event<'a>>,
-    #[serde(borrow)]
-    result: Text<'a>,
-    is_error: Flag,
-    exit_code: Number,
-    #[serde(borrow)]
-    error_message: Text<'a>,
-    total_cost_usd: Number,
-    usage: Maybe<Usage>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    provider: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Event<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    // init
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    working_directory: Text<'a>,
-    #[serde(borrow)]
-    metadata: Metadata<'a>,
-    // user_message, assistant_message
-    #[serde(borrow)]
-    content: TextOrBlocks<'a, Block<'a>>,
-    usage: Maybe<Usage>,
-    #[serde(borrow)]
-    parent_tool_use_id: Text<'a>,
-    // tool_execution, permission_request
-    #[serde(borrow)]
-    tool_name: Text<'a>,
-    #[serde(borrow)]
-    tool_id: Text<'a>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-    #[serde(borrow)]
-    result: ToolResult<'a>,
-    granted: Flag,
-    // turn_complete
-    #[serde(borrow)]
-    stop_reason: Text<'a>,
-    // result, error
-    success: Flag,
-    #[serde(borrow)]
-    message: Text<'a>,
-    duration_ms: Number,
-    num_turns: Count,
-    // usage_limit_detected
-    #[serde(borrow)]
-    provider: Text<'a>,
-    #[serde(borrow)]
-    scope: Text<'a>,
-    #[serde(borrow)]
-    raw: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    session_id: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Block<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    text: Text<'a>,
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Usage {
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_tokens: Count,
-    cache_creation_tokens: Count,
-    web_search_requests: Count,
-}
-
-impl Usage {
-    fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_creation_tokens];
-        damage.refuses(&counts);
-        Tokens {
-            input: self.input_tokens.get(),
-            output: self.output_tokens.get(),
-            cache_read: self.cache_read_tokens.get(),
-            cache_write: self.cache_creation_tokens.get(),
-            ..Tokens::UNKNOWN
-        }
-    }
-}
-
-/// The result of a tool, here and in the session log.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct ToolResult<'a> {
-    pub(crate) success: Flag,
-    #[serde(borrow)]
-    pub(crate) output: Raw<'a>,
-    #[serde(borrow)]
-    pub(crate) error: Raw<'a>,
-    /// Claude's `tool_use_result`.
-    #[serde(borrow)]
-    pub(crate) data: Raw<'a>,
-}
-
-impl ToolResult<'_> {
-    /// Sets the result of a call. zag's log may contain it twice: a refusal is kept.
-    pub(crate) fn apply(&self, builder: &mut Builder, call: usize, line: i64, time: Option<Time>) {
-        let content = if self.output.is_empty() { self.error } else { self.output };
-        let is_error = self.success.0.map_or(!self.error.is_empty(), |it| !it);
-        CallResult { content, is_error, rich: Some(&self.data.read()), not_run: "", line, time }.apply(builder, call);
-    }
-}
-
-/// The refusals for which zag only logs the tool, after the results of the calls.
-#[derive(Debug, Default)]
-pub(crate) struct Refusals {
-    /// The calls that were assigned so far.
-    assigned: HashSet<usize>,
-}
-
-impl Refusals {
-    /// Assigns the refusal of a call of `tool`: to a call that was denied by its result, else to the last call that did not
-    /// succeed. The description is not kept, as it contains the arguments.
-    pub(crate) fn assign(&mut self, builder: &mut Builder, tool: &str, line: i64, time: Option<Time>) {
-        let calls = &builder.session.tool_calls;
-        let is_free = |index: usize| calls[index].tool == tool && !self.assigned.contains(&index);
-        let call = (0..calls.len()).find(|it| is_free(*it) && calls[*it].status == CallStatus::Denied).or_else(|| {
-            (0..calls.len())
-                .rfind(|it| is_free(*it) && matches!(calls[*it].status, CallStatus::Incomplete | CallStatus::Error))
-        });
-        if let Some(call) = call {
-            self.assigned.insert(call);
-            builder.deny(call, line, time, None);
-        } else {
-            builder.event(EventKind::PermissionDenial, line, time).code = Some(tool.into());
-        }
-    }
-}
-
-/// The message for a usage limit of the provider.
-pub(crate) fn limit_text<'a>(raw: &'a Text<'_>, provider: &Text<'_>, scope: &Text<'_>) -> Cow<'a, str> {
-    raw.some().map_or_else(|| format!("{} usage limit ({})", provider.as_str(), scope.as_str()).into(), Cow::Borrowed)
 }
 
 /// The objects of `-o json`: each is the recording of one process.
@@ -364,11 +192,12 @@ fn is_known(kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::adapters::engine::Parsed;
     use crate::adapters::parse;
     use crate::adapters::shared::builder::Retention;
+    use crate::model::session::CallStatus;
     use crate::model::session::Status;
+    use crate::model::session::Tokens;
 
     fn read(log: &str) -> Parsed {
         parse(log.as_bytes(), crate::adapters::Hints::default(), Retention::Text)

@@ -4,19 +4,18 @@
 //! be logged several times, from several sources.
 
 use foldhash::{HashMap, HashMapExt as _};
-use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
+use self::records::Record;
 use self::session::Session;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::base::rows::Rows;
-use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Number, Text, When};
 use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 
+mod records;
 mod session;
 
 pub(crate) const ADAPTER: Adapter = Adapter {
@@ -34,93 +33,6 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     claims: |probe| if probe.has_all(&["wrapper_session_id", "source_kind"]) { 10 } else { 0 },
     parse: fold::<Log>,
 };
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Record<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Text<'a>,
-    seq: Count,
-    ts: When,
-    #[serde(borrow)]
-    provider: Text<'a>,
-    #[serde(borrow)]
-    wrapper_session_id: Text<'a>,
-    #[serde(borrow)]
-    provider_session_id: Text<'a>,
-    #[serde(borrow)]
-    source_kind: Text<'a>,
-    // session_started
-    #[serde(borrow)]
-    command: Text<'a>,
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    backfilled: Flag,
-    // user_message, assistant_message
-    #[serde(borrow)]
-    content: Text<'a>,
-    #[serde(borrow)]
-    message_id: Text<'a>,
-    // tool_call, tool_result, permission
-    #[serde(borrow)]
-    tool_name: Text<'a>,
-    #[serde(borrow)]
-    tool_kind: Text<'a>,
-    #[serde(borrow)]
-    tool_id: Text<'a>,
-    #[serde(borrow)]
-    input: Raw<'a>,
-    #[serde(borrow)]
-    output: Raw<'a>,
-    #[serde(borrow)]
-    data: Raw<'a>,
-    granted: Flag,
-    // session_ended and session_result, tool_result
-    success: Flag,
-    #[serde(borrow)]
-    error: Raw<'a>,
-    #[serde(borrow)]
-    result: Text<'a>,
-    // provider_status
-    #[serde(borrow)]
-    message: Text<'a>,
-    // usage
-    input_tokens: Count,
-    output_tokens: Count,
-    cache_read_tokens: Count,
-    cache_creation_tokens: Count,
-    total_cost_usd: Number,
-    // usage_limit_hit
-    #[serde(borrow)]
-    scope: Text<'a>,
-    #[serde(borrow)]
-    raw: Text<'a>,
-}
-
-/// The data of a `provider_status`, for provider events without a type of their own in this log.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct StatusData<'a> {
-    duration_ms: Number,
-    num_turns: Count,
-    #[serde(borrow)]
-    stop_reason: Text<'a>,
-}
-
-/// Sources of the same event, the most reliable first: the provider's own files, then what was read on its stdout.
-const SOURCES: [&str; 5] = ["provider_file", "provider_log", "stdout", "backfill", "wrapper"];
-
-fn rank(source: &str) -> usize {
-    SOURCES.iter().position(|it| *it == source).unwrap_or(SOURCES.len())
-}
-
-/// The rank of a source of prompts: the wrapper is the most reliable. The provider's file also contains texts that programs
-/// wrote as the user, and after a resume the earlier prompts again.
-fn prompt_rank(source: &str) -> usize {
-    if source == "wrapper" { 0 } else { 1 + rank(source) }
-}
 
 struct Log {
     context: Context,

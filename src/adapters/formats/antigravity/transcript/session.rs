@@ -6,11 +6,12 @@ use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::arguments::Given;
-use super::{Step, results};
+use super::records::Step;
+use super::results;
 use crate::adapters::engine::Context;
 use crate::adapters::shared::builder::{Builder, Last, brief};
-use crate::adapters::shared::tools::Subject;
-use crate::adapters::shared::{subagents, tools};
+use crate::adapters::shared::subagents;
+use crate::adapters::shared::tools::{self, Subject};
 use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::Text;

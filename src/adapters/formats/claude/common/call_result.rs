@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use super::{Block, Usage};
+use super::records::{Block, Usage};
 use crate::adapters::shared::builder::Builder;
-use crate::adapters::shared::tools::{Arguments, ToolArguments};
-use crate::adapters::shared::{denials, tools};
+use crate::adapters::shared::denials;
+use crate::adapters::shared::tools::{self, Arguments, ToolArguments};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text};

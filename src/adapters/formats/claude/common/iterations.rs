@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use super::CacheCreation;
 use crate::adapters::shared::builder::Builder;
 use crate::json::fields::{Count, Text};
+use crate::json::record::{Skip, record};
 use crate::model::session::{Identity, Tokens};
 
 /// A part of a response, as `usage.iterations` lists them.
@@ -24,8 +24,10 @@ pub(super) struct Iteration<'a> {
 
 /// The type of an advisor's answer, which another model writes.
 const ADVISOR: &str = "advisor_message";
+
 /// The type of the request that summarises the conversation.
 const COMPACTION: &str = "compaction";
+
 /// The type of an answer that another model gave after one before it was declined.
 const FALLBACK: &str = "fallback_message";
 
@@ -73,6 +75,14 @@ impl Iteration<'_> {
         turn.service_tier = response.service_tier;
         turn.inference_geo = response.inference_geo;
         (turn.agent, turn.agent_id, turn.is_subagent) = (response.agent, response.agent_id, response.is_subagent);
+    }
+}
+
+record! {
+    /// Tokens that were written to the cache, by how long it keeps them.
+    pub(super) struct CacheCreation {
+        "ephemeral_5m_input_tokens" => _ephemeral_5m_input_tokens: Skip,
+        "ephemeral_1h_input_tokens" => pub(super) ephemeral_1h_input_tokens: Count,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Block, HISTORY, Record, Request, ServerName, VIEW, hides_cache_writes};
+use super::records::{Block, HISTORY, Record, Request, ServerName, VIEW, hides_cache_writes};
 use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
 use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::changes;

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use super::code_mode::{Part, texts};
-use super::completed::{At, Reported, command_in};
+use super::completed::{Reported, command_in};
 use super::items::FileChangeItem;
 use super::records::{Arguments, Assessment, Call, CallOutput, ExecEnd, McpEnd, Output, PatchEnd};
 use super::shell_output::{
     PATCH, RISK, ShellEnd, ShellHead, cell, head_of_output, head_of_shell, is_failure, is_refusal,
 };
-use super::thread::{Thread, WAIT, WRITE_STDIN};
+use super::thread::{At, Thread, WAIT, WRITE_STDIN};
 use crate::adapters::formats::codex::common::Outcome;
 use crate::adapters::shared::tools;
 use crate::base::time::Time;

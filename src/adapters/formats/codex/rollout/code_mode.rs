@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::script::Script;
 use super::shell_output::{ShellHead, is_refusal, is_rejection};
+use super::state::Called;
 use super::thread::Thread;
-use crate::adapters::shared::tools;
-use crate::adapters::shared::tools::Subject;
+use crate::adapters::shared::tools::{self, Subject};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::Number;
@@ -20,21 +20,8 @@ use crate::model::session::{CallStatus, CommandKind};
 /// The maximum number of scripts of a session whose results are awaited: later reports are of the last scripts.
 const MAX_SCRIPTS: usize = 64;
 
-/// The tool that runs a script, and the prefix of the ids of calls in it.
-pub(super) const EXEC: &str = "exec";
+/// The prefix of the ids of calls in a script.
 const NESTED: &str = "exec-";
-
-/// A script that was called.
-#[derive(Debug)]
-pub(super) struct Called {
-    pub(super) call: usize,
-    /// The commands that its text contains.
-    commands: Vec<String>,
-    /// The commands that were reported so far, one in a line.
-    reported: String,
-    reports: usize,
-    is_over: bool,
-}
 
 /// How a script ended.
 #[derive(Debug, Clone, Copy)]

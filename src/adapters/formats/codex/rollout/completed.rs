@@ -2,7 +2,7 @@
 
 use super::items::{ActivityItem, CollaborationItem, CommandItem, FileChangeItem, Item, ItemCompleted, ToolItem};
 use super::script::command_of_words;
-use super::thread::Thread;
+use super::thread::{At, Thread};
 use crate::adapters::engine::RecordKind;
 use crate::adapters::formats::codex::common::{Edit, Outcome};
 use crate::base::text::Symbol;
@@ -11,14 +11,6 @@ use crate::json::Raw;
 use crate::json::fields::{Count, Pairs, Text};
 use crate::json::lines::Line;
 use crate::model::session::{CallStatus, EventKind, Operation};
-
-/// When an item was logged, and when it began.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct At {
-    pub(super) line: i64,
-    pub(super) time: Option<Time>,
-    pub(super) start: Option<Time>,
-}
 
 /// The call that an item reports.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,8 @@
 //! - A conversation that was imported from another runtime is in that runtime's own log.
 
 use super::records::{Meta, Payload, Record, Subagent};
-use super::thread::{State, Thread};
+use super::state::State;
+use super::thread::Thread;
 use crate::adapters::engine::RecordKind;
 use crate::adapters::shared::repository::of_remote;
 use crate::json::fields::Maybe;

@@ -2,10 +2,9 @@
 
 use serde::Deserialize;
 
-use super::records::Block;
 use crate::adapters::formats::codex::common::{Duration, Edit};
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Number, Pairs, Text, by_type};
+use crate::json::fields::{Count, Flag, LazyText, Number, Pairs, Text, by_type};
 use crate::json::record::{Skip, record};
 
 record! {
@@ -138,4 +137,11 @@ pub(super) struct SearchItem<'a> {
     pub(super) id: Text<'a>,
     #[serde(borrow)]
     pub(super) query: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(borrow)]
+    pub(super) text: LazyText<'a>,
 }

@@ -3,7 +3,8 @@
 use twox_hash::XxHash3_64;
 
 use super::records::{Compacted, Meta, Payload, Record};
-use super::thread::{State, Thread};
+use super::state::State;
+use super::thread::Thread;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::repository::of_remote;

@@ -362,13 +362,6 @@ pub(super) struct Spawn<'a> {
     pub(super) parent_thread_id: Text<'a>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Block<'a> {
-    #[serde(borrow)]
-    pub(super) text: LazyText<'a>,
-}
-
 /// Arguments of Codex's own tools.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

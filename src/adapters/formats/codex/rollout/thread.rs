@@ -1,16 +1,12 @@
 //! A thread: its state, its messages and tasks.
 
-use foldhash::{HashMap, HashSet};
 use twox_hash::XxHash3_64;
 
-use super::code_mode::{Called, EXEC};
-use super::completed::At;
-use super::records::{Block, Message, Payload, TurnContext};
+use super::items::Block;
+use super::records::{Message, Payload, TurnContext};
 use super::shell_output::command_of;
-use super::times::Open;
-use super::usage::Recorded;
+use super::state::{EXEC, State};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
-use crate::adapters::formats::codex::common::Next;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
@@ -20,8 +16,17 @@ use crate::model::session::{EventKind, Identity, SessionResult, Status};
 
 /// The tool that writes to a running command.
 pub(super) const WRITE_STDIN: &str = "write_stdin";
+
 /// The tool that waits for a running script.
 pub(super) const WAIT: &str = "wait";
+
+/// When an item was logged, and when it began.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct At {
+    pub(super) line: i64,
+    pub(super) time: Option<Time>,
+    pub(super) start: Option<Time>,
+}
 
 /// A thread while its records are read.
 pub(super) struct Thread {
@@ -39,45 +44,6 @@ pub(super) struct Thread {
     pub(super) typed: Vec<(Identity, String)>,
     pub(super) has_events: bool,
     pub(super) has_ends: bool,
-}
-
-/// What earlier records mean for the next ones.
-#[derive(Default)]
-pub(super) struct State {
-    pub(super) next: Next,
-    /// Calls whose changes an event contains, besides the patch.
-    pub(super) stated_changes: HashSet<usize>,
-    /// The call that started each shell, by the number of the shell.
-    pub(super) shells: HashMap<String, usize>,
-    /// The shell that a call writes to, or the script that it waits for.
-    pub(super) inputs: HashMap<usize, String>,
-    /// The scripts of code mode.
-    pub(super) scripts: Vec<Called>,
-    /// A search is logged twice, under two names: searches with an event minus searches with an item.
-    pub(super) searches: i64,
-    /// The ids of searches with an event.
-    pub(super) searched: HashSet<String>,
-    /// A prompt may be logged by an item and by an event: items minus events, by the hash of the text.
-    pub(super) forms: HashMap<u64, i64>,
-    /// Whether the current task was imported from another runtime.
-    pub(super) is_imported: bool,
-    /// Whether the totals may continue those of another file.
-    pub(super) continues: bool,
-    /// Whether the current task met an error.
-    pub(super) is_failed: bool,
-    /// The number of responses before the current task.
-    pub(super) first_of_task: Option<usize>,
-    /// A compaction that the next record may repeat.
-    pub(super) compacted_at: Option<Time>,
-    /// Responses with an own record that are not in a total yet.
-    pub(super) recorded: Vec<Recorded>,
-    /// Responses that made a compaction and have no own record yet.
-    pub(super) compacting: HashSet<SharedStr>,
-    pub(super) prompts: usize,
-    /// The records of the response that is not counted yet.
-    pub(super) open: Open,
-    /// The bytes of the last limits, unless their meaning depends on the time of the record.
-    pub(super) limits: Vec<u8>,
 }
 
 impl Thread {

@@ -1,48 +1,9 @@
 //! How long responses took: from the times of the records, and from those of a task that is a single response.
 
-use std::num::NonZeroU32;
-
 use super::records::Payload;
 use super::thread::Thread;
-use crate::adapters::shared::latency::between;
 use crate::base::time::Time;
 use crate::json::fields::Number;
-
-/// The response whose items are read. Its count follows them, but may also follow results of its calls.
-#[derive(Debug, Default)]
-pub(super) struct Open {
-    /// When the last prompt or result arrived that no request has taken up.
-    cause: Option<Time>,
-    /// The cause of the request, and the time of its last item so far.
-    response: Option<(Option<Time>, Option<Time>)>,
-}
-
-impl Open {
-    /// A prompt or a result. After a prompt, items belong to another response.
-    pub(super) fn asked(&mut self, time: Option<Time>, is_prompt: bool) {
-        self.cause = time;
-        if is_prompt {
-            self.response = None;
-        }
-    }
-
-    /// Whether items of a response were read.
-    pub(super) const fn is_answering(&self) -> bool {
-        self.response.is_some()
-    }
-
-    fn item(&mut self, time: Option<Time>) {
-        let (cause, _) = self.response.take().unwrap_or_else(|| (self.cause.take(), None));
-        self.response = Some((cause, time));
-    }
-
-    /// The count of the response. Returns its latency in milliseconds; `None` if its cause is copied, and so before `history_until`.
-    pub(super) fn counted(&mut self, time: Option<Time>, history_until: Option<Time>) -> Option<NonZeroU32> {
-        let (cause, end) = self.response.take().unwrap_or_else(|| (self.cause.take(), time));
-        let cause = cause.filter(|cause| history_until.is_none_or(|until| *cause > until))?;
-        between(cause, end?)
-    }
-}
 
 impl Thread {
     /// Until when the records of a thread may be copies: Codex writes those of the thread that it continues at once, with the time of the
@@ -83,7 +44,7 @@ mod tests {
     use std::num::NonZeroU32;
 
     use crate::adapters::engine::Hints;
-    use crate::adapters::formats::codex::rollout::times::Open;
+    use crate::adapters::formats::codex::rollout::state::Open;
     use crate::adapters::parse;
     use crate::adapters::shared::builder::Retention;
     use crate::base::time::Time;

@@ -6,24 +6,16 @@ use std::hash::Hasher as _;
 use twox_hash::XxHash3_64;
 
 use super::records::UsageRecord;
+use super::state::Recorded;
 use super::thread::Thread;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::codex::common::{Counted, Info};
 use crate::adapters::shared::ids::push_counts_name;
-use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::json::fields::Maybe;
 use crate::json::lines::Line;
 use crate::model::health::Reason;
 use crate::model::session::{EventKind, Identity, Tokens};
-
-/// The usage of one response, from a `token_usage_record`.
-pub(super) struct Recorded {
-    pub(super) id: SharedStr,
-    pub(super) tokens: Tokens,
-    pub(super) line: i64,
-    pub(super) time: Option<Time>,
-}
 
 impl Thread {
     pub(super) fn token_count(&mut self, info: &Info, line: Line<'_>, time: Option<Time>, damage: &mut RecordErrors) {

@@ -2,7 +2,7 @@
 
 use std::hash::Hasher as _;
 
-use super::{CallState, Document, FileArgument, Item, Message, PromptLog, Usage};
+use super::records::{CallState, Document, FileArgument, Item, Message, PromptLog, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::{changes, usage};

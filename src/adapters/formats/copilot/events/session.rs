@@ -2,7 +2,7 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
-use super::{Checkout, Data, EditArguments, Failure, Record, Request};
+use super::records::{Checkout, Data, EditArguments, Failure, Record, Request};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::hashed_id;

@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 
-use super::Usage;
+use super::records::Usage;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::repository::of_remote;

@@ -1,6 +1,6 @@
 //! One session of Crush while its rows are read.
 
-use super::{Data, Metadata, Part, Row};
+use super::records::{Data, Metadata, Part, Row};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::changes;

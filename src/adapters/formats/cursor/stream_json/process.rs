@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use super::{Failure, Outcome, OwnArguments, Record, ToolCall};
+use super::records::{Failure, Outcome, OwnArguments, Record, ToolCall};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::hashed_id;
-use crate::adapters::shared::tools::Arguments;
-use crate::adapters::shared::{subagents, tools, usage};
+use crate::adapters::shared::tools::{self, Arguments};
+use crate::adapters::shared::{subagents, usage};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::Count;

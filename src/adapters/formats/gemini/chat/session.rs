@@ -2,11 +2,11 @@
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::{Part, REFUSALS, Record, ToolCall, exit_code, text_of};
+use super::records::{Part, REFUSALS, Record, ToolCall, exit_code, text_of};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, Last, brief};
-use crate::adapters::shared::tools::Arguments;
-use crate::adapters::shared::{subagents, tools, usage};
+use crate::adapters::shared::tools::{self, Arguments};
+use crate::adapters::shared::{subagents, usage};
 use crate::model::errors::ErrorKind;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult};
 

@@ -1,6 +1,6 @@
 //! One session of goose while its rows or lines are read.
 
-use super::{Block, Call, Editor, Message, Record, SESSION, ToolResult, Usage};
+use super::records::{Block, Call, Editor, Message, Record, ToolResult, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::{counts_name, hashed_id};
@@ -205,7 +205,7 @@ impl Session {
                 ..Total::default()
             };
             let mut totals = vec![total(self.first_message)];
-            if session.format == SESSION.id && !self.is_export && self.first_message.is_some() {
+            if session.format == "goose-session" && !self.is_export && self.first_message.is_some() {
                 // A copy of the file that was cut after its first line has no message: its sums have this identity.
                 totals.insert(0, total(None));
             }

@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 
-use super::{Record, ToolCall};
+use super::records::Record;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::changes;
+use crate::adapters::shared::chat_completions::ToolCall;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;

@@ -4,7 +4,8 @@ use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::events::{Event, Message, Output, ToolError, text_of};
-use super::{Eval, SampleRecord, scores};
+use super::records::{Eval, SampleRecord};
+use super::scores;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, brief, money};

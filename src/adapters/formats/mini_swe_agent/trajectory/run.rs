@@ -1,6 +1,6 @@
 //! One run of mini-swe-agent while its messages are read.
 
-use super::{Document, Item, Message, text_of};
+use super::records::{Document, Item, Message, text_of};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::usage;

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::attributes::{Attributes, time_of};
+use super::product::{CLAUDE, CODEX, Product};
 use super::records::LogRecord;
 use super::session::{Call, Request, Session};
-use super::{CLAUDE, CODEX, Product};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::builder::money;
 use crate::base::text::Symbol;

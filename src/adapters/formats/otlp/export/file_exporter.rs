@@ -266,7 +266,7 @@ fn span_of(record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) -> Sp
 fn runtime_of_service(service: &str) -> Cow<'static, str> {
     match service {
         "" | "github-copilot" | "github.copilot" => "copilot".into(),
-        _ => runtime_of(&Text(Some(service.into())), super::ADAPTER.runtime),
+        _ => runtime_of(&Text(Some(service.into())), super::product::RUNTIME),
     }
 }
 

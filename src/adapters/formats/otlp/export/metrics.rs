@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::attributes::{Attributes, time_of};
+use super::product::{Key, METRICS};
 use super::records::Point;
-use super::{Key, METRICS};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::Builder;
 use crate::base::text::Symbol;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use foldhash::{HashMap, HashMapExt as _};
 
-use super::Key;
 use super::attributes::Attributes;
+use super::product::Key;
 use crate::adapters::engine::Context;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::counts_name;

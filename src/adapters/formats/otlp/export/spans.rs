@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use super::attributes::{Attributes, time_of};
 use super::events::claude_agent;
+use super::product::{Product, session_id};
 use super::records::Span;
 use super::session::{Call, Request, Session};
-use super::{Product, session_id};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::atif::trajectory::runtime_of;
 use crate::base::time::Time;
@@ -69,7 +69,7 @@ pub(super) fn session_of<'a>(
     let product = Product::of(span.name.as_str()).map(|(product, _)| product.runtime);
     let runtime = match product {
         Some(runtime) => Cow::Borrowed(runtime),
-        None => runtime_of(&Text(service), super::ADAPTER.runtime),
+        None => runtime_of(&Text(service), super::product::RUNTIME),
     };
     let runtime = match runtime.as_ref() {
         name if name.starts_with("codex") => Cow::Borrowed("codex"),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
-use super::{Answer, Part, Record};
+use super::records::{Answer, Part, Record};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::formats::gemini::chat::{REFUSALS, exit_code};
 use crate::adapters::shared::builder::{Builder, Last, brief};

@@ -1,9 +1,10 @@
 //! One run of SWE-agent while its trajectory is read.
 
-use super::{Info, Message, ModelStats, State, Step, ToolCall};
+use super::records::{Info, Message, ModelStats, State, Step};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::changes;
+use crate::adapters::shared::chat_completions::ToolCall;
 use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::Number;

@@ -2,7 +2,7 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
-use super::{Event, Output, Refusals, limit_text};
+use super::records::{Event, Output, Refusals, limit_text};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
 use crate::adapters::shared::builder::{Builder, brief, money};
 use crate::adapters::shared::ids::hashed_id;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
-use super::{Record, StatusData, prompt_rank, rank};
+use super::records::{Record, StatusData, prompt_rank, rank};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
 use crate::adapters::formats::zag::json::{Refusals, ToolResult, limit_text};
 use crate::adapters::shared::builder::{Builder, Retention, brief, money};

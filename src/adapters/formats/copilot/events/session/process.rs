@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use super::Session;
 use crate::adapters::engine::RecordErrors;
-use crate::adapters::formats::copilot::events::Record;
+use crate::adapters::formats::copilot::events::records::Record;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::json::lines::Line;

@@ -8,7 +8,16 @@ use crate::adapters::shared::{changes, subagents};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::Text;
-use crate::model::session::{CallStatus, Operation};
+use crate::model::session::{CallStatus, Capabilities, Operation};
+
+pub(super) const SHOWS: Capabilities = Capabilities::TURNS
+    .and(Capabilities::TOOL_CALLS)
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::SUBAGENTS)
+    .and(Capabilities::COMPACTIONS)
+    .and(Capabilities::PERMISSION_DENIALS)
+    .and(Capabilities::USER_TURNS)
+    .and(Capabilities::KEPT_BY_RUNTIME);
 
 /// The categories of tools that other runtimes do not have, or have under other names, in alphabetical order.
 const CATEGORIES: &[(&str, &str)] = &[

@@ -25,8 +25,8 @@ struct Running {
 }
 
 /// A conversation while its events are read.
-pub(super) struct Conversation {
-    pub(super) builder: Builder,
+pub(in crate::adapters::formats::openhands) struct Conversation {
+    pub(in crate::adapters::formats::openhands) builder: Builder,
     running: Vec<Running>,
     /// The line of the last event.
     last_line: i64,
@@ -38,11 +38,11 @@ pub(super) struct Conversation {
     /// Whether the log begins with the conversation: then the first running total is that of its first response.
     has_beginning: bool,
     /// Whether the file contains one event: then the call of a result is in another file.
-    pub(super) is_part: bool,
+    pub(in crate::adapters::formats::openhands) is_part: bool,
 }
 
 impl Conversation {
-    pub(super) fn new(context: &Context, id: impl Into<String>, line: i64) -> Self {
+    pub(in crate::adapters::formats::openhands) fn new(context: &Context, id: impl Into<String>, line: i64) -> Self {
         Self {
             builder: Builder::new(context, id, line),
             running: Vec::new(),
@@ -56,7 +56,7 @@ impl Conversation {
     }
 
     /// Adds the state that a conversation is saved with.
-    pub(super) fn state(&mut self, event: &Event<'_>, damage: &mut RecordErrors) {
+    pub(in crate::adapters::formats::openhands) fn state(&mut self, event: &Event<'_>, damage: &mut RecordErrors) {
         let session = &mut self.builder.session;
         session.model = event.agent.get().and_then(|agent| agent.llm.model.owned());
         session.cwd = event.workspace.get().and_then(|workspace| workspace.working_dir.owned());
@@ -67,7 +67,13 @@ impl Conversation {
     }
 
     /// Adds an event.
-    pub(super) fn event(&mut self, event: &Event<'_>, raw: &[u8], line: i64, damage: &mut RecordErrors) -> RecordKind {
+    pub(in crate::adapters::formats::openhands) fn event(
+        &mut self,
+        event: &Event<'_>,
+        raw: &[u8],
+        line: i64,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
         let time = event.timestamp.0;
         self.builder.saw(time);
         self.last_line = line;
@@ -394,19 +400,23 @@ impl Conversation {
     }
 
     /// Sets how the run ended, as an evaluation reports it.
-    pub(super) fn fail(&mut self, message: &str, line: i64) {
+    pub(in crate::adapters::formats::openhands) fn fail(&mut self, message: &str, line: i64) {
         self.builder.fail(None, message);
         self.builder.event(EventKind::Error, line, None).message = Some(brief(message));
         self.last = Last::Error;
     }
 
     /// Sets the running totals of an evaluation.
-    pub(super) fn end_metrics(&mut self, metrics: &Metrics<'_>, damage: &mut RecordErrors) {
+    pub(in crate::adapters::formats::openhands) fn end_metrics(
+        &mut self,
+        metrics: &Metrics<'_>,
+        damage: &mut RecordErrors,
+    ) {
         self.metrics("agent", metrics, damage);
         self.grown = None;
     }
 
-    pub(super) fn finish(mut self) -> SessionResult {
+    pub(in crate::adapters::formats::openhands) fn finish(mut self) -> SessionResult {
         let mut models: Vec<ModelTotal> = Vec::new();
         for running in &self.running {
             let own = self.builder.session.model.clone();
@@ -439,7 +449,7 @@ impl Conversation {
 }
 
 /// The categories of OpenHands' own tools.
-pub(super) const CATEGORIES: &[(&str, &str)] = &[
+pub(in crate::adapters::formats::openhands) const CATEGORIES: &[(&str, &str)] = &[
     ("file_editor", "editor"),
     ("str_replace_editor", "editor"),
     ("str_replace_based_edit_tool", "editor"),

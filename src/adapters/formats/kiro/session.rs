@@ -2,10 +2,9 @@
 
 use serde::Deserialize;
 
+use super::common::{self, Outcome, Place, SHOWS, ShellResult};
 use super::conversation::ModelInfo;
-use super::tools;
-use super::tools::{Outcome, Place, ShellResult};
-use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
@@ -13,7 +12,28 @@ use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::{Count, Text, When};
 use crate::json::lines::Line;
+use crate::model::places;
 use crate::model::session::{EventKind, Identity, ModelTotal, SessionResult, Tokens, Total};
+
+pub(crate) const SESSION: Adapter = Adapter {
+    id: "kiro-session",
+    runtime: "kiro",
+    about: "Kiro CLI, sessions/cli/*.jsonl and *.json",
+    tested: None,
+    capabilities: SHOWS,
+    places: &[places::Place::home(".kiro/sessions/cli")],
+    claims: |probe| {
+        let is_message = is_known(&probe.text("kind")) && probe.has_all(&["version", "data"]);
+        let is_state = probe.has_all(&["session_id", "cwd", "session_state"]);
+        6 * u32::from(is_message || is_state)
+    },
+    parse: fold::<Messages>,
+};
+
+/// Whether a document is the lock of a session that runs.
+pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["pid", "started_at"]) && probe.keys().count() == 2
+}
 
 /// Whether a kind of record is known.
 pub(super) fn is_known(kind: &str) -> bool {
@@ -203,7 +223,7 @@ impl Messages {
         let calls: Vec<Tool<'_>> = of_kind(&data.content, "toolUse").map(Raw::read).collect();
         for call in &calls {
             let place = Place { turn, line, time: None };
-            tools::add(builder, call.tool_use_id.as_str(), call.name.as_str(), call.input, place);
+            common::add(builder, call.tool_use_id.as_str(), call.name.as_str(), call.input, place);
         }
         self.last = if calls.is_empty() && !text.is_empty() { Last::Answer } else { Last::Work };
     }
@@ -218,7 +238,7 @@ impl Messages {
                 exit_code: of_kind(&blocks, "json").find_map(|json| json.read::<ShellResult<'_>>().exit_code()),
                 text: text_of(&blocks),
             };
-            tools::add_result(builder, result.tool_use_id.as_str(), result.content, &outcome, line, None);
+            common::add_result(builder, result.tool_use_id.as_str(), result.content, &outcome, line, None);
         }
         self.last = Last::Work;
     }

@@ -1,0 +1,109 @@
+//! What earlier records of a thread mean for the next ones.
+
+use std::num::NonZeroU32;
+
+use foldhash::{HashMap, HashSet};
+
+use crate::adapters::formats::codex::common::Next;
+use crate::adapters::shared::latency::between;
+use crate::base::text::SharedStr;
+use crate::base::time::Time;
+use crate::model::session::Tokens;
+
+/// What earlier records mean for the next ones.
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) next: Next,
+    /// Calls whose changes an event contains, besides the patch.
+    pub(super) stated_changes: HashSet<usize>,
+    /// The call that started each shell, by the number of the shell.
+    pub(super) shells: HashMap<String, usize>,
+    /// The shell that a call writes to, or the script that it waits for.
+    pub(super) inputs: HashMap<usize, String>,
+    /// The scripts of code mode.
+    pub(super) scripts: Vec<Called>,
+    /// A search is logged twice, under two names: searches with an event minus searches with an item.
+    pub(super) searches: i64,
+    /// The ids of searches with an event.
+    pub(super) searched: HashSet<String>,
+    /// A prompt may be logged by an item and by an event: items minus events, by the hash of the text.
+    pub(super) forms: HashMap<u64, i64>,
+    /// Whether the current task was imported from another runtime.
+    pub(super) is_imported: bool,
+    /// Whether the totals may continue those of another file.
+    pub(super) continues: bool,
+    /// Whether the current task met an error.
+    pub(super) is_failed: bool,
+    /// The number of responses before the current task.
+    pub(super) first_of_task: Option<usize>,
+    /// A compaction that the next record may repeat.
+    pub(super) compacted_at: Option<Time>,
+    /// Responses with an own record that are not in a total yet.
+    pub(super) recorded: Vec<Recorded>,
+    /// Responses that made a compaction and have no own record yet.
+    pub(super) compacting: HashSet<SharedStr>,
+    pub(super) prompts: usize,
+    /// The records of the response that is not counted yet.
+    pub(super) open: Open,
+    /// The bytes of the last limits, unless their meaning depends on the time of the record.
+    pub(super) limits: Vec<u8>,
+}
+
+/// The tool that runs a script.
+pub(super) const EXEC: &str = "exec";
+
+/// A script that was called.
+#[derive(Debug)]
+pub(super) struct Called {
+    pub(super) call: usize,
+    /// The commands that its text contains.
+    pub(super) commands: Vec<String>,
+    /// The commands that were reported so far, one in a line.
+    pub(super) reported: String,
+    pub(super) reports: usize,
+    pub(super) is_over: bool,
+}
+
+/// The usage of one response, from a `token_usage_record`.
+pub(super) struct Recorded {
+    pub(super) id: SharedStr,
+    pub(super) tokens: Tokens,
+    pub(super) line: i64,
+    pub(super) time: Option<Time>,
+}
+
+/// The response whose items are read. Its count follows them, but may also follow results of its calls.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    /// When the last prompt or result arrived that no request has taken up.
+    pub(super) cause: Option<Time>,
+    /// The cause of the request, and the time of its last item so far.
+    pub(super) response: Option<(Option<Time>, Option<Time>)>,
+}
+
+impl Open {
+    /// A prompt or a result. After a prompt, items belong to another response.
+    pub(super) fn asked(&mut self, time: Option<Time>, is_prompt: bool) {
+        self.cause = time;
+        if is_prompt {
+            self.response = None;
+        }
+    }
+
+    /// Whether items of a response were read.
+    pub(super) const fn is_answering(&self) -> bool {
+        self.response.is_some()
+    }
+
+    pub(super) fn item(&mut self, time: Option<Time>) {
+        let (cause, _) = self.response.take().unwrap_or_else(|| (self.cause.take(), None));
+        self.response = Some((cause, time));
+    }
+
+    /// The count of the response. Returns its latency in milliseconds; `None` if its cause is copied, and so before `history_until`.
+    pub(super) fn counted(&mut self, time: Option<Time>, history_until: Option<Time>) -> Option<NonZeroU32> {
+        let (cause, end) = self.response.take().unwrap_or_else(|| (self.cause.take(), time));
+        let cause = cause.filter(|cause| history_until.is_none_or(|until| *cause > until))?;
+        between(cause, end?)
+    }
+}

@@ -1,0 +1,204 @@
+//! The records of Gemini CLI.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::tools;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Text, When};
+use crate::model::session::{Operation, Tokens};
+
+/// A document, a header, a message or a change of what was written before.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Record<'a> {
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) project_hash: Text<'a>,
+    /// Of a header: `main` or `subagent`.
+    #[serde(borrow, rename = "kind")]
+    pub(super) session_kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) parent_session_id: Text<'a>,
+    pub(super) start_time: When,
+    pub(super) last_updated: When,
+    /// Not parsed, as each one's line is needed.
+    #[serde(borrow)]
+    pub(super) messages: Option<Vec<Raw<'a>>>,
+    #[serde(borrow, rename = "$set")]
+    pub(super) set: Maybe<Set<'a>>,
+    #[serde(borrow, rename = "$rewindTo")]
+    pub(super) rewind_to: Text<'a>,
+    // a message
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    pub(super) timestamp: When,
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    /// A string or parts.
+    #[serde(borrow)]
+    pub(super) content: Raw<'a>,
+    /// The prompt as it was typed, before the content of files was added.
+    #[serde(borrow)]
+    pub(super) display_content: Raw<'a>,
+    pub(super) tokens: Maybe<Counts>,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Vec<ToolCall<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Set<'a> {
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    pub(super) last_updated: When,
+    #[serde(borrow)]
+    pub(super) messages: Vec<Raw<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Counts {
+    pub(super) input: Count,
+    pub(super) output: Count,
+    pub(super) cached: Count,
+    pub(super) thoughts: Count,
+    pub(super) tool: Count,
+    pub(super) total: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ToolCall<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) args: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) result: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    pub(super) timestamp: When,
+    #[serde(borrow)]
+    pub(super) result_display: Display<'a>,
+    /// The agent that the call ran.
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+}
+
+/// What the user sees of an edit; for other calls it is a text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Display<'a> {
+    #[serde(borrow)]
+    pub(super) file_diff: Text<'a>,
+    /// Whether Qwen Code replaced a long diff by a remark.
+    pub(super) file_diff_truncated: Flag,
+    pub(super) is_new_file: Flag,
+    pub(super) diff_stat: Maybe<DiffStat>,
+}
+
+impl Display<'_> {
+    /// Whether the file is new: by the flag, else by the result that the model gets.
+    pub(crate) fn operation(&self, output: &str) -> Option<Operation> {
+        const CREATED: [&str; 2] = ["Successfully created", "Created new file"];
+        const UPDATED: [&str; 2] = ["Successfully", "The file: "];
+        match self.is_new_file.0 {
+            Some(true) => Some(Operation::Create),
+            Some(false) => Some(Operation::Update),
+            None if CREATED.iter().any(|it| output.starts_with(it)) => Some(Operation::Create),
+            None => UPDATED.iter().any(|it| output.starts_with(it)).then_some(Operation::Update),
+        }
+    }
+
+    /// Lines added and removed.
+    pub(crate) fn lines(&self) -> Option<(i64, i64)> {
+        let diff = self.file_diff.some().filter(|_| !self.file_diff_truncated.is_true());
+        let stat = || {
+            let stat = self.diff_stat.get()?;
+            let sum = |model: Count, user: Count| Some(model.get()? + user.get().unwrap_or(0));
+            let added = sum(stat.model_added_lines, stat.user_added_lines);
+            added.zip(sum(stat.model_removed_lines, stat.user_removed_lines))
+        };
+        diff.map(|it| tools::diff_lines(tools::lines(it))).or_else(stat)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct DiffStat {
+    pub(super) model_added_lines: Count,
+    pub(super) model_removed_lines: Count,
+    pub(super) user_added_lines: Count,
+    pub(super) user_removed_lines: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Part<'a> {
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow)]
+    pub(super) function_response: Maybe<FunctionResponse<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FunctionResponse<'a> {
+    #[serde(borrow)]
+    pub(super) response: Answer<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Answer<'a> {
+    #[serde(borrow)]
+    pub(super) output: Text<'a>,
+    #[serde(borrow)]
+    pub(super) error: Text<'a>,
+}
+
+impl Counts {
+    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        damage.refuses(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
+        let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
+        // With other providers, Qwen Code logs their counts, whose output includes the thoughts.
+        let sum = self.input.get().zip(self.output.get()).map(|(input, output)| input + output);
+        let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
+        Tokens {
+            input: self.input.get().map(|it| (it - cached.unwrap_or(0)).max(0) + self.tool.get().unwrap_or(0)),
+            output: self.output.get().map(|it| it + beside.unwrap_or(0)),
+            cache_read: cached,
+            reasoning: thoughts,
+            ..Tokens::UNKNOWN
+        }
+    }
+}
+
+/// The text of a content; `None` if it contains the result of a call.
+pub(super) fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
+    if content.0.first() == Some(&b'"') {
+        return Some(content.text());
+    }
+    // A single part may be written without a list.
+    let parts: Vec<Part<'_>> = if content.0.first() == Some(&b'{') { vec![content.read()] } else { content.read() };
+    if parts.iter().any(|it| it.function_response.get().is_some()) {
+        return None;
+    }
+    Some(Cow::Owned(parts.iter().map(|it| it.text.as_str()).collect()))
+}
+
+/// The texts of a refusal, by the user or by a rule. Other calls are cancelled because the user stopped the whole answer.
+pub(crate) const REFUSALS: [&str; 3] = ["User did not allow tool call", "User denied execution", "denied by policy"];
+
+/// The exit code in the result that the model gets of a command.
+pub(crate) fn exit_code(output: &str) -> Option<i64> {
+    output.lines().rev().find_map(|it| it.strip_prefix("Exit Code: "))?.trim().parse().ok()
+}

@@ -1,0 +1,235 @@
+//! The records of goose.
+
+use serde::Deserialize;
+
+use crate::adapters::engine::RecordErrors;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
+use crate::model::session::Tokens;
+
+/// A row of any table, or a line of a session file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Record<'a> {
+    #[serde(borrow)]
+    pub(super) table: Text<'a>,
+    /// A number; of a session, a string.
+    #[serde(borrow)]
+    pub(super) id: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    // sessions, and the first line of a file
+    #[serde(borrow)]
+    pub(super) session_type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) parent_session_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) working_dir: Text<'a>,
+    pub(super) created_at: When,
+    #[serde(borrow)]
+    pub(super) provider_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model_config_json: Maybe<ModelConfig<'a>>,
+    /// Its name in an export.
+    #[serde(borrow)]
+    pub(super) model_config: Maybe<ModelConfig<'a>>,
+    // an export
+    /// The messages.
+    #[serde(borrow)]
+    pub(super) conversation: Raw<'a>,
+    pub(super) usage: Maybe<ExportedUsage>,
+    pub(super) accumulated_usage: Maybe<ExportedUsage>,
+    pub(super) message_count: Count,
+    pub(super) accumulated_total_tokens: Count,
+    pub(super) accumulated_input_tokens: Count,
+    pub(super) accumulated_output_tokens: Count,
+    pub(super) accumulated_cache_read_tokens: Count,
+    pub(super) accumulated_cache_write_tokens: Count,
+    pub(super) accumulated_cost: Number,
+    // sessions and usage_ledger
+    pub(super) total_tokens: Count,
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) cache_read_tokens: Count,
+    pub(super) cache_write_tokens: Count,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    pub(super) cost: Number,
+    #[serde(borrow)]
+    pub(super) cost_source: Text<'a>,
+    pub(super) is_compaction: Number,
+    pub(super) created_timestamp: When,
+    // messages
+    #[serde(borrow)]
+    pub(super) role: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) content_json: Raw<'a>,
+    pub(super) metadata_json: Maybe<Metadata>,
+    // messages of a file
+    pub(super) created: When,
+    #[serde(borrow)]
+    pub(super) content: Raw<'a>,
+    pub(super) metadata: Maybe<Metadata>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ModelConfig<'a> {
+    #[serde(borrow)]
+    pub(super) model_name: Text<'a>,
+}
+
+/// Counts in an export of newer versions (1.46). Before, they are members of the session itself.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ExportedUsage {
+    pub(super) total_tokens: Count,
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) cache_read_input_tokens: Count,
+    pub(super) cache_write_input_tokens: Count,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Metadata {
+    pub(super) user_visible: Flag,
+}
+
+/// A message, from a row or from a line of a session file.
+pub(super) struct Message<'a> {
+    pub(super) id: &'a str,
+    pub(super) role: &'a str,
+    pub(super) time: Option<Time>,
+    pub(super) content: Raw<'a>,
+    pub(super) is_hidden: bool,
+}
+
+/// A content block of a message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool_call: Outcome<'a>,
+    #[serde(borrow)]
+    pub(super) tool_result: Outcome<'a>,
+}
+
+/// A call or a result: `value` if it is valid, else `error`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Outcome<'a> {
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    #[serde(borrow)]
+    pub(super) value: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) error: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Call<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ToolResult {
+    pub(super) is_error: Flag,
+}
+
+/// Arguments of `text_editor`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Editor<'a> {
+    #[serde(borrow)]
+    pub(super) command: Text<'a>,
+}
+
+/// The counts of one request, or of all requests of a session.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Usage {
+    pub(super) total: Count,
+    pub(super) input: Count,
+    pub(super) output: Count,
+    pub(super) cache_read: Count,
+    pub(super) cache_write: Count,
+}
+
+impl From<&ExportedUsage> for Usage {
+    fn from(usage: &ExportedUsage) -> Self {
+        Self {
+            total: usage.total_tokens,
+            input: usage.input_tokens,
+            output: usage.output_tokens,
+            cache_read: usage.cache_read_input_tokens,
+            cache_write: usage.cache_write_input_tokens,
+        }
+    }
+}
+
+impl Usage {
+    pub(super) fn of(record: &Record<'_>) -> Self {
+        if let Some(usage) = record.usage.get() {
+            return usage.into();
+        }
+        Self {
+            total: record.total_tokens,
+            input: record.input_tokens,
+            output: record.output_tokens,
+            cache_read: record.cache_read_tokens,
+            cache_write: record.cache_write_tokens,
+        }
+    }
+
+    pub(super) fn accumulated(record: &Record<'_>) -> Self {
+        if let Some(usage) = record.accumulated_usage.get() {
+            return usage.into();
+        }
+        Self {
+            total: record.accumulated_total_tokens,
+            input: record.accumulated_input_tokens,
+            output: record.accumulated_output_tokens,
+            cache_read: record.accumulated_cache_read_tokens,
+            cache_write: record.accumulated_cache_write_tokens,
+        }
+    }
+
+    pub(super) fn tokens(self, damage: &mut RecordErrors) -> Tokens {
+        damage.refuses(&[self.total, self.input, self.output, self.cache_read, self.cache_write]);
+        let (cache_read, cache_write) = (self.cache_read.get(), self.cache_write.get());
+        let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
+        let input = self.input.get();
+        let sum = input.unwrap_or(0) + self.output.get().unwrap_or(0);
+        let reasoning = self.total.get().map(|it| it - sum).filter(|it| *it > 0 && input.is_some());
+        let output = self.output.get().map(|it| it + reasoning.unwrap_or(0));
+        let tokens = Tokens {
+            // A cache count above the input cannot be a part of it.
+            input: input.map(|it| if it >= cached { it - cached } else { it }),
+            output,
+            cache_read,
+            cache_write,
+            cache_write_1h: None,
+            reasoning,
+        };
+        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+    }
+}
+
+/// Whether a message is hidden from the user.
+pub(super) fn is_hidden(metadata: &Maybe<Metadata>) -> bool {
+    metadata.get().is_some_and(|it| it.user_visible.0 == Some(false))
+}

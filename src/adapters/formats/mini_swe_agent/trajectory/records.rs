@@ -1,0 +1,274 @@
+//! The records of mini-SWE-agent.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::chat_completions::ToolCall;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Maybe, Number, Text, When};
+use crate::model::session::Tokens;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Document<'a> {
+    #[serde(borrow)]
+    pub(super) info: Info<'a>,
+    /// Not parsed, as each one's line is needed.
+    #[serde(borrow)]
+    pub(super) messages: Vec<Raw<'a>>,
+    #[serde(borrow)]
+    pub(super) trajectory_format: Text<'a>,
+    #[serde(borrow)]
+    pub(super) instance_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Info<'a> {
+    pub(super) model_stats: Maybe<ModelStats>,
+    #[serde(borrow)]
+    pub(super) config: Config<'a>,
+    #[serde(borrow)]
+    pub(super) mini_version: Text<'a>,
+    #[serde(borrow)]
+    pub(super) task: Text<'a>,
+    pub(super) elapsed_seconds: Number,
+    #[serde(borrow)]
+    pub(super) exit_status: Text<'a>,
+    #[serde(borrow)]
+    pub(super) exception_str: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ModelStats {
+    pub(super) instance_cost: Number,
+    pub(super) api_calls: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Config<'a> {
+    pub(super) agent: Limits,
+    #[serde(borrow)]
+    pub(super) model: Model<'a>,
+    #[serde(borrow)]
+    pub(super) environment: Environment<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Limits {
+    pub(super) step_limit: Number,
+    pub(super) cost_limit: Number,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Model<'a> {
+    #[serde(borrow)]
+    pub(super) model_name: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Environment<'a> {
+    #[serde(borrow)]
+    pub(super) cwd: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Message<'a> {
+    #[serde(borrow)]
+    pub(super) role: Text<'a>,
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    /// A string or blocks.
+    #[serde(borrow)]
+    pub(super) content: Raw<'a>,
+    /// In version 1.
+    pub(super) timestamp: When,
+    #[serde(borrow)]
+    pub(super) tool_calls: Vec<ToolCall<'a>>,
+    #[serde(borrow)]
+    pub(super) tool_call_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) extra: Extra<'a>,
+    // With the Responses API, the message is the response, and the result of a call is an item.
+    #[serde(borrow)]
+    pub(super) object: Text<'a>,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    pub(super) created_at: When,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) status: Text<'a>,
+    pub(super) usage: Maybe<Usage>,
+    #[serde(borrow)]
+    pub(super) output: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) call_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+}
+
+/// An item of a response of the Responses API.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Item<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) call_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) content: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Extra<'a> {
+    #[serde(borrow)]
+    pub(super) response: Maybe<Response<'a>>,
+    #[serde(borrow)]
+    pub(super) actions: Option<Vec<Raw<'a>>>,
+    pub(super) cost: Number,
+    pub(super) timestamp: When,
+    // The result of a command.
+    pub(super) returncode: Number,
+    #[serde(borrow)]
+    pub(super) exception_info: Text<'a>,
+    /// Why the agent was interrupted: by its own rules or by the user.
+    #[serde(borrow)]
+    pub(super) interrupt_type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) exit_status: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Response<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    pub(super) created: When,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) provider: Text<'a>,
+    #[serde(borrow)]
+    pub(super) choices: Vec<Choice<'a>>,
+    pub(super) usage: Maybe<Usage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Choice<'a> {
+    #[serde(borrow)]
+    pub(super) finish_reason: Text<'a>,
+}
+
+/// Usage of chat completions, with Anthropic's cache counts beside it, or of the Responses API.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Usage {
+    pub(super) prompt_tokens: Count,
+    pub(super) completion_tokens: Count,
+    pub(super) prompt_tokens_details: InputDetails,
+    pub(super) completion_tokens_details: OutputDetails,
+    pub(super) cache_read_input_tokens: Count,
+    pub(super) cache_creation_input_tokens: Count,
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) input_tokens_details: InputDetails,
+    pub(super) output_tokens_details: OutputDetails,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct InputDetails {
+    pub(super) cached_tokens: Count,
+    pub(super) cache_creation_tokens: Count,
+    pub(super) cache_write_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct OutputDetails {
+    pub(super) reasoning_tokens: Count,
+}
+
+impl Usage {
+    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        let first = |counts: &[Count]| counts.iter().copied().find(|it| *it != Count::Unknown).unwrap_or_default();
+        let (chat, responses) = (&self.prompt_tokens_details, &self.input_tokens_details);
+        let prompt = first(&[self.prompt_tokens, self.input_tokens]);
+        let output = first(&[self.completion_tokens, self.output_tokens]);
+        let read = first(&[chat.cached_tokens, responses.cached_tokens, self.cache_read_input_tokens]);
+        let write = first(&[
+            self.cache_creation_input_tokens,
+            chat.cache_creation_tokens,
+            chat.cache_write_tokens,
+            responses.cache_write_tokens,
+        ]);
+        let reasoning =
+            first(&[self.completion_tokens_details.reasoning_tokens, self.output_tokens_details.reasoning_tokens]);
+        damage.refuses(&[prompt, output, read, write, reasoning]);
+        let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
+        let tokens = Tokens {
+            // A prompt smaller than the cached tokens excludes them.
+            input: prompt.get().map(|it| if it >= cached { it - cached } else { it }),
+            output: output.get(),
+            cache_read: read.get(),
+            cache_write: write.get(),
+            cache_write_1h: None,
+            reasoning: reasoning.get(),
+        };
+        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+    }
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn time(&self) -> Option<Time> {
+        self.extra.timestamp.0.or(self.timestamp.0)
+    }
+
+    /// Whether it contains a response. Of an answer in a wrong format the agent keeps the response in its complaint to the
+    /// model.
+    pub(super) fn is_answer(&self) -> bool {
+        self.role.as_str() == "assistant" || self.object.as_str() == "response" || self.extra.response.get().is_some()
+    }
+
+    /// Whether it has a time, so that it differs between runs.
+    pub(super) fn is_unique(&self) -> bool {
+        let created = self.extra.response.get().and_then(|it| it.created.0);
+        self.time().or(created).or(self.created_at.0).is_some()
+    }
+
+    pub(super) fn text(&self) -> Cow<'a, str> {
+        text_of(self.content)
+    }
+}
+
+/// A string's text, or the first of blocks.
+pub(super) fn text_of(content: Raw<'_>) -> Cow<'_, str> {
+    if content.0.first() == Some(&b'"') {
+        return content.text();
+    }
+    let blocks: Vec<Block<'_>> = content.read();
+    blocks.into_iter().find_map(|it| it.text.into_inner()).unwrap_or_default()
+}

@@ -1,0 +1,22 @@
+//! What the formats of OpenHands share: a conversation, and its events.
+
+use crate::adapters::engine::Probe;
+use crate::model::session::Capabilities;
+
+pub(super) mod conversation;
+pub(super) mod records;
+
+/// What the formats with events can show.
+pub(super) const SHOWS: Capabilities = Capabilities::TURNS
+    .and(Capabilities::TOOL_CALLS)
+    .and(Capabilities::FILE_CHANGES)
+    .and(Capabilities::SUBAGENTS)
+    .and(Capabilities::COMPACTIONS)
+    .and(Capabilities::PERMISSION_DENIALS)
+    .and(Capabilities::USER_TURNS)
+    .and(Capabilities::KEPT_BY_RUNTIME);
+
+/// Whether a member is a list.
+pub(super) fn is_list(probe: &Probe<'_>, key: &str) -> bool {
+    probe.raw(key).0.first() == Some(&b'[')
+}

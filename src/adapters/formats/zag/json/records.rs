@@ -1,0 +1,181 @@
+//! The records of zag.
+
+use std::borrow::Cow;
+
+use foldhash::HashSet;
+use serde::Deserialize;
+
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::claude::common::CallResult;
+use crate::adapters::shared::builder::Builder;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks};
+use crate::model::session::{CallStatus, EventKind, Tokens};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Output<'a> {
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) events: Vec<Event<'a>>,
+    #[serde(borrow)]
+    pub(super) result: Text<'a>,
+    pub(super) is_error: Flag,
+    pub(super) exit_code: Number,
+    #[serde(borrow)]
+    pub(super) error_message: Text<'a>,
+    pub(super) total_cost_usd: Number,
+    pub(super) usage: Maybe<Usage>,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) provider: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Event<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    // init
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    #[serde(borrow)]
+    pub(super) working_directory: Text<'a>,
+    #[serde(borrow)]
+    pub(super) metadata: Metadata<'a>,
+    // user_message, assistant_message
+    #[serde(borrow)]
+    pub(super) content: TextOrBlocks<'a, Block<'a>>,
+    pub(super) usage: Maybe<Usage>,
+    #[serde(borrow)]
+    pub(super) parent_tool_use_id: Text<'a>,
+    // tool_execution, permission_request
+    #[serde(borrow)]
+    pub(super) tool_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) input: Raw<'a>,
+    #[serde(borrow)]
+    pub(super) result: ToolResult<'a>,
+    pub(super) granted: Flag,
+    // turn_complete
+    #[serde(borrow)]
+    pub(super) stop_reason: Text<'a>,
+    // result, error
+    pub(super) success: Flag,
+    #[serde(borrow)]
+    pub(super) message: Text<'a>,
+    pub(super) duration_ms: Number,
+    pub(super) num_turns: Count,
+    // usage_limit_detected
+    #[serde(borrow)]
+    pub(super) provider: Text<'a>,
+    #[serde(borrow)]
+    pub(super) scope: Text<'a>,
+    #[serde(borrow)]
+    pub(super) raw: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Metadata<'a> {
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) input: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Usage {
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) cache_read_tokens: Count,
+    pub(super) cache_creation_tokens: Count,
+    pub(super) web_search_requests: Count,
+}
+
+impl Usage {
+    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_creation_tokens];
+        damage.refuses(&counts);
+        Tokens {
+            input: self.input_tokens.get(),
+            output: self.output_tokens.get(),
+            cache_read: self.cache_read_tokens.get(),
+            cache_write: self.cache_creation_tokens.get(),
+            ..Tokens::UNKNOWN
+        }
+    }
+}
+
+/// The result of a tool, here and in the session log.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ToolResult<'a> {
+    pub(crate) success: Flag,
+    #[serde(borrow)]
+    pub(crate) output: Raw<'a>,
+    #[serde(borrow)]
+    pub(crate) error: Raw<'a>,
+    /// Claude's `tool_use_result`.
+    #[serde(borrow)]
+    pub(crate) data: Raw<'a>,
+}
+
+impl ToolResult<'_> {
+    /// Sets the result of a call. zag's log may contain it twice: a refusal is kept.
+    pub(crate) fn apply(&self, builder: &mut Builder, call: usize, line: i64, time: Option<Time>) {
+        let content = if self.output.is_empty() { self.error } else { self.output };
+        let is_error = self.success.0.map_or(!self.error.is_empty(), |it| !it);
+        CallResult { content, is_error, rich: Some(&self.data.read()), not_run: "", line, time }.apply(builder, call);
+    }
+}
+
+/// The refusals for which zag only logs the tool, after the results of the calls.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    /// The calls that were assigned so far.
+    pub(super) assigned: HashSet<usize>,
+}
+
+impl Refusals {
+    /// Assigns the refusal of a call of `tool`: to a call that was denied by its result, else to the last call that did not
+    /// succeed. The description is not kept, as it contains the arguments.
+    pub(crate) fn assign(&mut self, builder: &mut Builder, tool: &str, line: i64, time: Option<Time>) {
+        let calls = &builder.session.tool_calls;
+        let is_free = |index: usize| calls[index].tool == tool && !self.assigned.contains(&index);
+        let call = (0..calls.len()).find(|it| is_free(*it) && calls[*it].status == CallStatus::Denied).or_else(|| {
+            (0..calls.len())
+                .rfind(|it| is_free(*it) && matches!(calls[*it].status, CallStatus::Incomplete | CallStatus::Error))
+        });
+        if let Some(call) = call {
+            self.assigned.insert(call);
+            builder.deny(call, line, time, None);
+        } else {
+            builder.event(EventKind::PermissionDenial, line, time).code = Some(tool.into());
+        }
+    }
+}
+
+/// The message for a usage limit of the provider.
+pub(crate) fn limit_text<'a>(raw: &'a Text<'_>, provider: &Text<'_>, scope: &Text<'_>) -> Cow<'a, str> {
+    raw.some().map_or_else(|| format!("{} usage limit ({})", provider.as_str(), scope.as_str()).into(), Cow::Borrowed)
+}
