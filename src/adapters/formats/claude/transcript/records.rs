@@ -1,0 +1,179 @@
+//! The records of a transcript.
+
+use serde::Deserialize;
+
+use crate::adapters::formats::claude::common::prompts::PromptOrigin;
+use crate::adapters::formats::claude::common::{Message, NotRun, Origin, ToolUseResult};
+use crate::json::Raw;
+use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks, When};
+use crate::json::lines::Line;
+use crate::json::record::{Skip, record};
+
+record! {
+    /// The members are in the order of responses. Other records contain their `type` before the message.
+    pub(super) struct Record<'a> {
+        "parentUuid" => _parent_uuid: Skip,
+        "isSidechain" => pub(super) is_sidechain: Flag,
+        "agentId" => pub(super) agent_id: Text<'a>,
+        "userType" => _user_type: Skip,
+        "entrypoint" => pub(super) entrypoint: Text<'a>,
+        "cwd" => pub(super) cwd: Text<'a>,
+        "sessionId" => pub(super) session_id: Text<'a>,
+        "version" => pub(super) version: Text<'a>,
+        "gitBranch" => pub(super) git_branch: Text<'a>,
+        "slug" => _slug: Skip,
+        "message" => pub(super) message: Message<'a>,
+        "requestId" => pub(super) request_id: Text<'a>,
+        "type" => pub(super) kind: Text<'a>,
+        // progress
+        "data" => pub(super) data: Option<Box<Progress<'a>>>,
+        "isMeta" => pub(super) is_meta: Flag,
+        "parentToolUseID" => pub(super) parent_tool_use_id: Text<'a>,
+        "toolUseID" => _tool_use_id: Skip,
+        "uuid" => pub(super) uuid: Text<'a>,
+        "timestamp" => pub(super) timestamp: When,
+        // of prompts, in newer versions
+        "origin" => pub(super) origin: PromptOrigin<'a>,
+        "promptSource" => pub(super) prompt_source: Text<'a>,
+        "turnOrigin" => pub(super) turn_origin: Text<'a>,
+        "toolUseResult" => pub(super) tool_use_result: Option<Box<ToolUseResult<'a>>>,
+        "toolDenialKind" => pub(super) tool_denial_kind: Text<'a>,
+        "sourceToolAssistantUUID" => _source_tool_assistant_uuid: Skip,
+        "session_id" => pub(super) origin_session_id: Text<'a>,
+        "sessionKind" => pub(super) session_kind: Text<'a>,
+        "forkedFrom" => pub(super) forked_from: ForkedFrom<'a>,
+        "attachment" => pub(super) attachment: Option<Box<Attachment<'a>>>,
+        "isAbortedMidStream" => pub(super) is_aborted_mid_stream: Flag,
+        "apiErrorStatus" => pub(super) api_error_status: Number,
+        "isCompactSummary" => pub(super) is_compact_summary: Flag,
+        "isApiErrorMessage" => pub(super) is_api_error_message: Flag,
+        "costUSD" => pub(super) cost_usd: Number,
+        // of a limit that was reached
+        "quotaLimits" => pub(super) quota_limits: Raw<'a>,
+        // system
+        "subtype" => pub(super) subtype: Text<'a>,
+        "error" => pub(super) error: Raw<'a>,
+        "content" => pub(super) content: Text<'a>,
+        "compactMetadata" => pub(super) compact_metadata: CompactMetadata<'a>,
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct CompactMetadata<'a> {
+    #[serde(borrow)]
+    pub(super) trigger: Text<'a>,
+    pub(super) pre_tokens: Count,
+    pub(super) post_tokens: Count,
+}
+
+/// The session whose history a fork copies.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ForkedFrom<'a> {
+    #[serde(borrow)]
+    pub(super) session_id: Text<'a>,
+}
+
+/// Context that was added to a request. A prompt that the user typed while a tool ran is one of the type `queued_command`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Attachment<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) command_mode: Text<'a>,
+    #[serde(borrow)]
+    pub(super) prompt: TextOrBlocks<'a, PromptBlock<'a>>,
+    #[serde(borrow)]
+    pub(super) origin: PromptOrigin<'a>,
+    /// The id that the prompt has elsewhere.
+    #[serde(borrow, rename = "source_uuid")]
+    pub(super) source_uuid: Text<'a>,
+    pub(super) is_meta: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PromptBlock<'a> {
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+}
+
+impl Attachment<'_> {
+    /// Whether it is a prompt of the queue.
+    pub(super) fn is_prompt(&self) -> bool {
+        self.kind.as_str() == "queued_command" && self.command_mode.as_str() == "prompt" && !self.is_meta.is_true()
+    }
+}
+
+/// A report of a running tool; of a subagent, its messages.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Progress<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) agent_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message: Inner<'a>,
+}
+
+/// A record of a subagent inside a progress record.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Inner<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) uuid: Text<'a>,
+    pub(super) timestamp: When,
+    #[serde(borrow)]
+    pub(super) request_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) message: Message<'a>,
+    #[serde(borrow)]
+    pub(super) tool_use_result: Option<Box<ToolUseResult<'a>>>,
+}
+
+/// The error of an `api_error` record, in one of its forms.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ApiError<'a> {
+    pub(super) status: Count,
+    #[serde(borrow)]
+    pub(super) message: Text<'a>,
+}
+
+impl Record<'_> {
+    /// Where it is, and the agent that wrote it.
+    pub(super) fn origin<'a>(&'a self, line: Line<'a>) -> Origin<'a> {
+        Origin {
+            line: line.number,
+            time: self.timestamp.0,
+            uuid: self.uuid.some(),
+            request_id: self.request_id.some(),
+            is_subagent: self.is_sidechain.is_true(),
+            agent_id: self.agent_id.some(),
+            tool_use_result: self.tool_use_result.as_deref(),
+            not_run: self.tool_denial_kind.some().map_or(NotRun::Unstated, NotRun::All),
+            bytes: line.bytes,
+        }
+    }
+
+    /// The origin of a record of a subagent inside a progress record.
+    pub(super) fn inner_origin<'a>(&'a self, inner: &'a Inner<'a>, line: Line<'a>) -> Origin<'a> {
+        let agent_id = self.data.as_ref().and_then(|data| data.agent_id.some());
+        Origin {
+            line: line.number,
+            time: inner.timestamp.0.or(self.timestamp.0),
+            uuid: inner.uuid.some(),
+            request_id: inner.request_id.some(),
+            is_subagent: true,
+            agent_id: agent_id.or(self.parent_tool_use_id.some()),
+            tool_use_result: inner.tool_use_result.as_deref(),
+            not_run: NotRun::Unstated,
+            bytes: line.bytes,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Subagents in a transcript: who started them, and their messages inside progress records.
+
+use super::records::Record;
+use super::session::Session;
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::claude::common::{Origin, ToolUseResult};
+use crate::base::text::SharedStr;
+use crate::json::lines::Line;
+use crate::model::session::{CallStatus, EventKind, Identity};
+
+/// How the ids of agents begin that Claude Code runs for itself: for compactions and side questions.
+const OWN_AGENTS: [&str; 2] = ["acompact-", "aside_question-"];
+
+impl Session {
+    /// Adds a subagent, unless Claude Code runs it for itself.
+    pub(super) fn subagent(&mut self, agent_id: &str, call_id: Option<&str>, origin: &Origin<'_>) {
+        if OWN_AGENTS.iter().any(|own| agent_id.starts_with(own)) {
+            return;
+        }
+        if self.conversation.builder.session.subagents.insert(agent_id.into()) {
+            let event = self.conversation.builder.event(EventKind::Subagent, origin.line, origin.time);
+            event.key = Some(format!("agent {agent_id}").into());
+            event.code = Some(agent_id.into());
+            event.call_id = call_id.map(SharedStr::from);
+        }
+    }
+
+    /// The result of a call that runs a subagent contains the usage of the subagent's last response.
+    pub(super) fn agent_result(&mut self, call_id: &str, origin: &Origin<'_>, damage: &mut RecordErrors) {
+        let Some(call) = self.conversation.builder.call_index(call_id) else { return };
+        if self.conversation.builder.session.tool_calls[call].category != "subagent" {
+            return;
+        }
+        let none = ToolUseResult::default();
+        let result = origin.tool_use_result.unwrap_or(&none);
+        let agent_id = result.agent_id.some().unwrap_or(call_id);
+        if let Some(kind) = self.conversation.agents.get(call_id) {
+            self.types.insert(agent_id.to_owned(), kind.clone());
+        }
+        if result.agent_id.some().is_some()
+            && self.conversation.builder.session.tool_calls[call].status == CallStatus::Ok
+        {
+            self.subagent(agent_id, Some(call_id), origin);
+        }
+        let Some(usage) = result.usage.get() else { return };
+        let tokens = usage.tokens(damage);
+        if tokens.total().unwrap_or(0) == 0 {
+            return;
+        }
+        let builder = &mut self.conversation.builder;
+        let index = builder.turn(Identity::Global(format!("last of {call_id}").into()), origin.line);
+        let model = builder.session.turns.iter().rev().find(|it| it.agent_id.as_deref() == Some(agent_id));
+        let model = model.and_then(|it| it.model.clone());
+        let turn = &mut builder.session.turns[index];
+        turn.is_echo = true;
+        // The last response made no call: calls were made by earlier responses.
+        turn.has_predecessors = result.total_tool_use_count.get().unwrap_or(0) > 0;
+        turn.tokens = tokens.into();
+        turn.model = model;
+        turn.is_subagent = true;
+        turn.agent_id = Some(agent_id.into());
+        turn.occurred_at = origin.time;
+    }
+
+    /// Adds the messages of a subagent without an own file.
+    pub(super) fn progress(&mut self, record: &Record<'_>, outer: &Origin<'_>, damage: &mut RecordErrors) {
+        let Some(data) = record.data.as_ref().filter(|it| it.kind.as_str() == "agent_progress") else { return };
+        let inner = &data.message;
+        let origin = record.inner_origin(inner, Line { number: outer.line, bytes: outer.bytes });
+        if let Some(agent_id) = origin.agent_id {
+            self.subagent(agent_id, record.parent_tool_use_id.some(), &origin);
+        }
+        match inner.kind.as_str() {
+            "assistant" if inner.message.model.as_str() != "<synthetic>" && inner.message.id.some().is_some() => {
+                self.response(&inner.message, &origin, true, damage);
+                self.early_results(damage);
+            }
+            "user" => {
+                self.conversation.results(&inner.message, &origin);
+            }
+            _ => {}
+        }
+    }
+}
