@@ -8,7 +8,7 @@ use self::session::Session;
 use crate::adapters::engine::api::{Adapter, LoopInput, RecordLoop};
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::probe::Probe;
-use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
+use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind, fold, fold_from};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
@@ -100,7 +100,7 @@ impl Fold for Records {
         RecordKind::Known
     }
 
-    hand_on_sessions!(|session| session.finish());
+    streaming_sessions!(|session| session.finish());
 }
 
 impl Records {

@@ -1,13 +1,88 @@
 //! The sessions of one log, by id, while the log is read.
 
+use std::ops::{Index, IndexMut};
+
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use crate::base::rows::Rows;
 use crate::model::session::SessionResult;
 
+/// Sessions in the order in which their first records were found, and by their ids.
+#[derive(Debug)]
+pub(crate) struct SessionsById<T> {
+    sessions: Rows<T>,
+    indexes: HashMap<String, usize>,
+}
+
+impl<T> Default for SessionsById<T> {
+    fn default() -> Self {
+        Self { sessions: Rows::default(), indexes: HashMap::new() }
+    }
+}
+
+impl<T> SessionsById<T> {
+    /// The number of sessions.
+    pub const fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// The first session.
+    pub fn first(&self) -> Option<&T> {
+        self.sessions.first()
+    }
+
+    /// The index of the session of that id.
+    pub fn find(&self, id: &str) -> Option<usize> {
+        self.indexes.get(id).copied()
+    }
+
+    /// The last session that was added.
+    pub fn last(&self) -> Option<&T> {
+        self.sessions.last()
+    }
+
+    /// The index of the session of that id. Adds `new` if there is no such session.
+    pub fn index_or_add(&mut self, id: &str, new: impl FnOnce() -> T) -> usize {
+        self.find(id).unwrap_or_else(|| {
+            self.indexes.insert(id.to_owned(), self.sessions.len());
+            self.sessions.push(new());
+            self.sessions.len() - 1
+        })
+    }
+
+    /// The session of that id. Adds `new` if there is no such session.
+    pub fn find_or_add(&mut self, id: &str, new: impl FnOnce() -> T) -> &mut T {
+        let index = self.index_or_add(id, new);
+        &mut self.sessions[index]
+    }
+}
+
+impl<T> Index<usize> for SessionsById<T> {
+    type Output = T;
+
+    fn index(&self, index: usize) -> &T {
+        &self.sessions[index]
+    }
+}
+
+impl<T> IndexMut<usize> for SessionsById<T> {
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        &mut self.sessions[index]
+    }
+}
+
+impl<T> IntoIterator for SessionsById<T> {
+    type Item = T;
+    type IntoIter = <Rows<T> as IntoIterator>::IntoIter;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.sessions.into_iter()
+    }
+}
+
 /// The methods of [`Fold`](super::Fold) that are the same for each adapter that keeps its state in [`Sessions`]. `$finish`
 /// ends one session.
-macro_rules! hand_on_sessions {
+macro_rules! streaming_sessions {
     ($finish:expr) => {
         fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<$crate::model::session::SessionResult> {
             self.sessions.idle(line, go_on, $finish)
@@ -22,20 +97,19 @@ macro_rules! hand_on_sessions {
         }
     };
 }
-pub(crate) use hand_on_sessions;
+pub(crate) use streaming_sessions;
 
-/// The state of each session. `S` is an adapter's state of one session.
+/// The state of each session, for formats whose sessions do not depend on each other: while a large log is read, those without new
+/// records are closed. `S` is an adapter's state of one session.
 #[derive(Debug)]
 pub(crate) struct Sessions<S> {
-    /// In the order of their first records.
-    all: Rows<Session<S>>,
-    by_id: HashMap<String, usize>,
+    all: SessionsById<Open<S>>,
     /// Index of the session of the last record.
     current: usize,
 }
 
 #[derive(Debug)]
-struct Session<S> {
+struct Open<S> {
     id: String,
     /// `None` if the session was emitted.
     state: Option<S>,
@@ -47,28 +121,24 @@ struct Session<S> {
 
 impl<S> Sessions<S> {
     pub(crate) fn new() -> Self {
-        Self { all: Rows::default(), by_id: HashMap::new(), current: 0 }
+        Self { all: SessionsById::default(), current: 0 }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
-        self.all.is_empty()
+        self.all.sessions.is_empty()
     }
 
     /// The session of a record in `line`, by its id. `new` creates the state at the first record. `None` if the session was
     /// emitted before.
     pub(crate) fn get(&mut self, id: &str, line: i64, new: impl FnOnce() -> S) -> Option<&mut S> {
-        self.current = self.by_id.get(id).copied().unwrap_or_else(|| {
-            let place = self.all.len();
-            self.all.push(Session { id: id.to_owned(), state: Some(new()), last: line, is_late: false });
-            self.by_id.insert(id.to_owned(), place);
-            place
-        });
+        let new = || Open { id: id.to_owned(), state: Some(new()), last: line, is_late: false };
+        self.current = self.all.index_or_add(id, new);
         self.current(line)
     }
 
     /// The session of the last record, which has another record in `line`.
     pub(crate) fn current(&mut self, line: i64) -> Option<&mut S> {
-        let session = self.all.get_mut(self.current)?;
+        let session = self.all.sessions.get_mut(self.current)?;
         session.last = line;
         session.is_late |= session.state.is_none();
         session.state.as_mut()
@@ -82,14 +152,14 @@ impl<S> Sessions<S> {
         finish: impl Fn(S) -> SessionResult,
     ) -> Vec<SessionResult> {
         let current = self.current;
-        let others = self.all.iter_mut().enumerate().filter(|(place, _)| *place != current).map(|it| it.1);
+        let others = self.all.sessions.iter_mut().enumerate().filter(|(place, _)| *place != current).map(|it| it.1);
         let idle = others.filter(|it| it.last <= line && !go_on.contains(&it.id));
         idle.filter_map(|it| it.state.take()).map(finish).collect()
     }
 
     /// The ids of the sessions that have a record after they were emitted.
     pub(crate) fn late(&self) -> HashSet<String> {
-        self.all.iter().filter(|it| it.is_late).map(|it| it.id.clone()).collect()
+        self.all.sessions.iter().filter(|it| it.is_late).map(|it| it.id.clone()).collect()
     }
 
     /// Emits the remaining sessions.

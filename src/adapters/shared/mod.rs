@@ -11,7 +11,6 @@ pub(crate) mod latency;
 mod limits;
 pub mod repository;
 mod row_index;
-pub(crate) mod sessions_by_id;
 mod shell;
 mod status;
 pub(crate) mod subagents;

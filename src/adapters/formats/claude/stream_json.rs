@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::common::model_usage::ModelUsage;
 use super::common::prompts::{Author, PromptOrigin};
 use super::common::{Conversation, Message, NotRun, Origin, ResultMeta, ToolUseResult, Usage, limits};
-use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
+use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::{brief, money};
 use crate::adapters::shared::ids::hashed_id;
@@ -218,7 +218,7 @@ impl Fold for Stream {
         RecordKind::Known
     }
 
-    hand_on_sessions!(Session::finish);
+    streaming_sessions!(Session::finish);
 }
 
 impl Stream {

@@ -9,7 +9,7 @@ use self::records::Record;
 use self::session::Session;
 pub(crate) use self::side_records::is_auxiliary;
 use self::side_records::{CostState, ForkContext};
-use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
+use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::json::fields::Maybe;
 use crate::json::lines::Line;
@@ -83,7 +83,7 @@ impl Fold for Transcript {
         self.see(line, &record, damage)
     }
 
-    hand_on_sessions!(Session::finish);
+    streaming_sessions!(Session::finish);
 }
 
 impl Transcript {

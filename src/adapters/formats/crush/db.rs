@@ -12,8 +12,8 @@ use foldhash::{HashSet, HashSetExt as _};
 
 use self::records::Row;
 use self::session::Session;
+use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
-use crate::adapters::shared::sessions_by_id::SessionsById;
 use crate::adapters::shared::subagents;
 use crate::json::lines::Line;
 use crate::model::health::Reason;

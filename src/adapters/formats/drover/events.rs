@@ -6,10 +6,10 @@
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
+use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::{Builder, brief, money};
 use crate::adapters::shared::changes;
-use crate::base::rows::Rows;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -129,7 +129,7 @@ struct Outcome<'a> {
 
 struct Events {
     context: Context,
-    runs: Rows<Run>,
+    sessions: Sessions<Run>,
 }
 
 struct Run {
@@ -148,33 +148,29 @@ impl Fold for Events {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), runs: Rows::default() }
+        Self { context: context.clone(), sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let (true, Some(id)) = (is_known(record.kind.as_str()), record.run_id.some()) else {
             return RecordKind::Unknown;
         };
-        let known = self.runs.iter().rposition(|run| run.builder.session.session_id == id);
-        let index = known.unwrap_or_else(|| {
-            self.runs.push(Run {
-                builder: Builder::new(&self.context, id, line.number),
-                model: None,
-                effort: None,
-                turn_of_call: Vec::new(),
-                turns: HashMap::new(),
-                error: None,
-            });
-            self.runs.len() - 1
-        });
-        self.runs[index].record(&record, line, damage);
-        self.runs[index].builder.name_events(None, line.bytes);
+        let new = || Run {
+            builder: Builder::new(&self.context, id, line.number),
+            model: None,
+            effort: None,
+            turn_of_call: Vec::new(),
+            turns: HashMap::new(),
+            error: None,
+        };
+        if let Some(run) = self.sessions.get(id, line.number, new) {
+            run.record(&record, line, damage);
+            run.builder.name_events(None, line.bytes);
+        }
         RecordKind::Known
     }
 
-    fn finish(self) -> Vec<SessionResult> {
-        self.runs.into_iter().map(Run::finish).collect()
-    }
+    streaming_sessions!(Run::finish);
 }
 
 impl Run {

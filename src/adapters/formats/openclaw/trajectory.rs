@@ -9,6 +9,7 @@
 use serde::Deserialize;
 
 use super::session::is_index;
+use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::formats::pi::common::{Message, Usage};
 use crate::adapters::shared::builder::{Builder, brief};
@@ -120,7 +121,7 @@ struct PromptCache {
 
 struct Trajectory {
     context: Context,
-    sessions: Rows<Session>,
+    sessions: SessionsById<Session>,
 }
 
 struct Session {
@@ -144,7 +145,7 @@ impl Fold for Trajectory {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default() }
+        Self { context: context.clone(), sessions: SessionsById::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -166,13 +167,8 @@ impl Fold for Trajectory {
             Some(session) => session.builder.session.session_id.clone(),
             None => self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes)),
         });
-        let known = self.sessions.iter().position(|session| session.builder.session.session_id == id);
-        let index = known.unwrap_or_else(|| {
-            let builder = Builder::new(&self.context, id, line.number);
-            self.sessions.push(Session { builder, runs: Rows::default() });
-            self.sessions.len() - 1
-        });
-        self.sessions[index].record(&record, line.number, damage);
+        let new = || Session { builder: Builder::new(&self.context, &id, line.number), runs: Rows::default() };
+        self.sessions.find_or_add(&id, new).record(&record, line.number, damage);
         RecordKind::Known
     }
 

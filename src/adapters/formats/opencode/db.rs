@@ -15,9 +15,9 @@ use serde::Deserialize;
 
 use super::common::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on, with_runtime};
 use super::export::{Conversation, SHOWS};
+use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::Builder;
-use crate::adapters::shared::sessions_by_id::SessionsById;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;

@@ -6,10 +6,10 @@
 use serde::Deserialize;
 
 use super::common::{Error, Part, with_runtime};
+use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::usage;
-use crate::base::rows::Rows;
 use crate::base::time::Time;
 use crate::json::fields::{Text, When};
 use crate::json::lines::Line;
@@ -49,7 +49,7 @@ struct Record<'a> {
 
 struct Run {
     context: Context,
-    sessions: Rows<Session>,
+    sessions: Sessions<Session>,
 }
 
 struct Session {
@@ -62,7 +62,7 @@ impl Fold for Run {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: with_runtime(context), sessions: Rows::default() }
+        Self { context: with_runtime(context), sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -71,13 +71,8 @@ impl Fold for Run {
             return RecordKind::Unknown;
         }
         let Some(id) = record.session_id.some() else { return RecordKind::Unknown };
-        let known = self.sessions.iter().rposition(|session| session.builder.session.session_id == id);
-        let index = known.unwrap_or_else(|| {
-            let builder = Builder::new(&self.context, id, line.number);
-            self.sessions.push(Session { builder, open_calls: Vec::new() });
-            self.sessions.len() - 1
-        });
-        let session = &mut self.sessions[index];
+        let new = || Session { builder: Builder::new(&self.context, id, line.number), open_calls: Vec::new() };
+        let Some(session) = self.sessions.get(id, line.number, new) else { return RecordKind::Known };
         session.builder.saw(record.timestamp.0);
         match kind {
             "step_start" => session.builder.session.status = Status::Incomplete,
@@ -90,18 +85,17 @@ impl Fold for Run {
         RecordKind::Known
     }
 
-    fn finish(self) -> Vec<SessionResult> {
-        let finish = |session: Session| {
-            let mut session = session.builder.finish();
-            // The end of the last step may be missing.
-            session.under_reports = session.status == Status::Incomplete;
-            session
-        };
-        self.sessions.into_iter().map(finish).collect()
-    }
+    streaming_sessions!(Session::finish);
 }
 
 impl Session {
+    fn finish(self) -> SessionResult {
+        let mut session = self.builder.finish();
+        // The end of the last step may be missing.
+        session.under_reports = session.status == Status::Incomplete;
+        session
+    }
+
     fn step_finish(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (part, time) = (&record.part, record.timestamp.0);
         // In some published logs all ids are replaced by the same word: the time distinguishes the steps.

@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use super::common::{Info, Message, Part, compaction, go_on, is_last, with_runtime};
 use super::export::{SHOWS, is_info};
+use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::{Builder, Retention};
 use crate::adapters::shared::repository::of_root;
-use crate::base::rows::Rows;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Text};
 use crate::json::lines::Line;
@@ -63,14 +63,14 @@ struct Record<'a> {
 
 struct Storage {
     context: Context,
-    sessions: Rows<Builder>,
+    sessions: SessionsById<Builder>,
 }
 
 impl Fold for Storage {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: with_runtime(context), sessions: Rows::default() }
+        Self { context: with_runtime(context), sessions: SessionsById::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -99,12 +99,7 @@ impl Fold for Storage {
 impl Storage {
     /// The session of that id.
     fn session(&mut self, id: &str, line: Line<'_>) -> &mut Builder {
-        let known = self.sessions.iter().rposition(|builder| builder.session.session_id == id);
-        let index = known.unwrap_or_else(|| {
-            self.sessions.push(Builder::new(&self.context, id, line.number));
-            self.sessions.len() - 1
-        });
-        &mut self.sessions[index]
+        self.sessions.find_or_add(id, || Builder::new(&self.context, id, line.number))
     }
 }
 

@@ -7,7 +7,7 @@
 use serde::Deserialize;
 
 use super::common::{Agent, Details, SHOWS, session_of_path, status_in};
-use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
+use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::brief;
 use crate::adapters::shared::ids::hashed_id;
@@ -160,7 +160,7 @@ impl Fold for Events {
         RecordKind::Known
     }
 
-    hand_on_sessions!(Session::finish);
+    streaming_sessions!(Session::finish);
 }
 
 impl Events {

@@ -8,7 +8,7 @@
 use serde::Deserialize;
 
 use super::common::{Agent, Message, SHOWS, Usage, identity, session_of_path};
-use crate::adapters::engine::sessions::{Sessions, hand_on_sessions};
+use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::brief;
 use crate::adapters::shared::ids::hashed_id;
@@ -118,7 +118,7 @@ impl Fold for Log {
         self.see(line, &record, damage)
     }
 
-    hand_on_sessions!(Agent::finish_without_end);
+    streaming_sessions!(Agent::finish_without_end);
 }
 
 impl Log {

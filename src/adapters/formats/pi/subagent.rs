@@ -8,9 +8,9 @@ use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::common::{Agent, Message, SHOWS};
+use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
-use crate::base::rows::Rows;
 use crate::base::time::Time;
 use crate::json::fields::{Count, Flag, Text, When};
 use crate::json::lines::Line;
@@ -60,7 +60,7 @@ impl Record<'_> {
 
 struct Transcripts {
     context: Context,
-    children: Rows<Child>,
+    children: SessionsById<Child>,
 }
 
 struct Child {
@@ -73,7 +73,7 @@ impl Fold for Transcripts {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), children: Rows::default() }
+        Self { context: context.clone(), children: SessionsById::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -87,14 +87,12 @@ impl Fold for Transcripts {
             Some(child) => child.agent.builder.session.session_id.clone(),
             None => hashed_id(line.bytes),
         });
-        let known = self.children.iter().position(|it| it.agent.builder.session.session_id == id);
-        let index = known.unwrap_or_else(|| {
-            let mut agent = Agent::new(&self.context, id, line.number);
+        let child = self.children.find_or_add(&id, || {
+            let mut agent = Agent::new(&self.context, id.clone(), line.number);
             agent.has_details = false;
-            self.children.push(Child { agent, started: HashMap::new() });
-            self.children.len() - 1
+            Child { agent, started: HashMap::new() }
         });
-        self.children[index].record(&record, line.number, damage);
+        child.record(&record, line.number, damage);
         RecordKind::Known
     }
 

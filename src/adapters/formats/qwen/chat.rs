@@ -13,11 +13,11 @@
 
 use self::records::Record;
 use self::session::Chat;
+use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
-use crate::base::rows::Rows;
 use crate::json::lines::Line;
 use crate::model::places::Place;
-use crate::model::session::{Capabilities, SessionResult};
+use crate::model::session::Capabilities;
 
 mod records;
 mod session;
@@ -56,14 +56,14 @@ fn claims(probe: &Probe<'_>) -> u32 {
 
 struct Chats {
     context: Context,
-    sessions: Rows<Chat>,
+    sessions: Sessions<Chat>,
 }
 
 impl Fold for Chats {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default() }
+        Self { context: context.clone(), sessions: Sessions::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -71,15 +71,12 @@ impl Fold for Chats {
             return RecordKind::Unknown;
         }
         let Some(id) = record.session_id.some() else { return RecordKind::Unknown };
-        let index = self.sessions.iter().rposition(|chat| chat.id() == id).unwrap_or_else(|| {
-            self.sessions.push(Chat::new(&self.context, id, line.number));
-            self.sessions.len() - 1
-        });
-        self.sessions[index].record(&record, line, damage);
+        let new = || Chat::new(&self.context, id, line.number);
+        if let Some(chat) = self.sessions.get(id, line.number, new) {
+            chat.record(&record, line, damage);
+        }
         RecordKind::Known
     }
 
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions.into_iter().map(Chat::finish).collect()
-    }
+    streaming_sessions!(Chat::finish);
 }

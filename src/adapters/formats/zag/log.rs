@@ -3,14 +3,13 @@
 //! It contains what the wrapper did, and what it read in the provider's files and on the provider's stdout. So one event may
 //! be logged several times, from several sources.
 
-use foldhash::{HashMap, HashMapExt as _};
 use twox_hash::XxHash3_64;
 
 use self::records::Record;
 use self::session::Session;
+use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
-use crate::base::rows::Rows;
 use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
@@ -36,15 +35,14 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 
 struct Log {
     context: Context,
-    sessions: Rows<Session>,
-    by_id: HashMap<String, usize>,
+    sessions: SessionsById<Session>,
 }
 
 impl Fold for Log {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Rows::default(), by_id: HashMap::new() }
+        Self { context: context.clone(), sessions: SessionsById::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -70,11 +68,7 @@ impl Log {
             || self.sessions.last().map_or_else(|| hashed_id(line.bytes), |it| it.builder.session.session_id.clone()),
             str::to_owned,
         );
-        let index = *self.by_id.entry(id).or_insert_with_key(|id| {
-            self.sessions.push(Session::new(&self.context, id, line.number));
-            self.sessions.len() - 1
-        });
-        &mut self.sessions[index]
+        self.sessions.find_or_add(&id, || Session::new(&self.context, &id, line.number))
     }
 }
 

@@ -7,10 +7,10 @@
 use serde::Deserialize;
 
 use super::records::Usage;
+use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::repository::of_remote;
-use crate::adapters::shared::sessions_by_id::SessionsById;
 use crate::json::fields::{Count, Number, Text, When};
 use crate::json::lines::Line;
 use crate::json::{self, Raw};

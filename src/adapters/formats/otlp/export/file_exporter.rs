@@ -10,11 +10,11 @@ use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::spans::{COUNT_NAMES, tokens_of};
+use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
 use crate::adapters::formats::atif::trajectory::runtime_of;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::counts_name;
-use crate::adapters::shared::sessions_by_id::SessionsById;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::fields::{Count, Pairs, Text};

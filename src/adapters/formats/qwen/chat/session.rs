@@ -55,11 +55,6 @@ pub(super) struct Chat {
 }
 
 impl Chat {
-    /// The session's id.
-    pub(super) fn id(&self) -> &str {
-        &self.builder.session.session_id
-    }
-
     pub(super) fn new(context: &Context, id: &str, line: i64) -> Self {
         Self {
             builder: Builder::new(context, id, line),
