@@ -19,9 +19,8 @@ use crate::model::session::{CallStatus, Cost, Identity, ModelTotal, SessionResul
 
 /// A block of text.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Block<'a> {
-    #[serde(borrow)]
     text: Text<'a>,
 }
 

@@ -35,14 +35,11 @@ pub fn add_named_file(
 /// The texts of an edit, under names that [`tools::lines_in_arguments`] does not know, and the options that make an edit
 /// replace a text several times.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Edit<'a> {
-    #[serde(borrow)]
     old_str: Text<'a>,
-    #[serde(borrow)]
     new_str: Text<'a>,
     /// SEARCH/REPLACE blocks.
-    #[serde(borrow)]
     diff: Text<'a>,
     replace_all: Flag,
     change_all: Flag,

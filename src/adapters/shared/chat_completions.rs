@@ -7,21 +7,17 @@ use crate::json::fields::Text;
 
 /// A tool call of a message.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct ToolCall<'a> {
-    #[serde(borrow)]
     pub id: Text<'a>,
-    #[serde(borrow)]
     pub function: Function<'a>,
 }
 
 /// The function that a call names.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct Function<'a> {
-    #[serde(borrow)]
     pub name: Text<'a>,
     /// JSON, mostly as a string.
-    #[serde(borrow)]
     pub arguments: Raw<'a>,
 }

@@ -48,19 +48,16 @@ pub(super) fn is_event(name: &str) -> bool {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Record<'a> {
-    #[serde(borrow)]
     event: Text<'a>,
-    #[serde(borrow)]
     properties: Properties<'a>,
     time: When,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Properties<'a> {
-    #[serde(borrow)]
     main_model: Text<'a>,
     prompt_tokens: Count,
     completion_tokens: Count,

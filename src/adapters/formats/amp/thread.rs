@@ -44,63 +44,51 @@ fn claims(probe: &Probe<'_>) -> u32 {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Thread<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
     created: When,
-    #[serde(borrow)]
     messages: Vec<Raw<'a>>,
-    #[serde(borrow)]
     usage_ledger: Ledger<'a>,
-    #[serde(borrow)]
     env: Environment<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Environment<'a> {
-    #[serde(borrow)]
     initial: Initial<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Initial<'a> {
-    #[serde(borrow)]
     trees: Vec<Tree<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Tree<'a> {
-    #[serde(borrow)]
     uri: Text<'a>,
-    #[serde(borrow)]
     repository: Repository<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Repository<'a> {
-    #[serde(borrow)]
     url: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Ledger<'a> {
-    #[serde(borrow)]
     events: Vec<LedgerEvent<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct LedgerEvent<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
     timestamp: When,
-    #[serde(borrow)]
     model: Text<'a>,
     tokens: LedgerTokens,
     to_message_id: Number,
@@ -116,21 +104,17 @@ struct LedgerTokens {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(borrow)]
     role: Text<'a>,
     message_id: Number,
-    #[serde(borrow)]
     content: TextOrBlocks<'a, Block<'a>>,
-    #[serde(borrow)]
     usage: Maybe<Usage<'a>>,
 }
 
 #[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Usage<'a> {
-    #[serde(borrow)]
     model: Text<'a>,
     input_tokens: Count,
     output_tokens: Count,
@@ -140,30 +124,23 @@ struct Usage<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Block<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
-    #[serde(borrow, rename = "toolUseID")]
+    #[serde(rename = "toolUseID")]
     tool_use_id: Text<'a>,
-    #[serde(borrow)]
     run: Run<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Run<'a> {
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     result: Raw<'a>,
 }
 

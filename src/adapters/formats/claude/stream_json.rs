@@ -81,44 +81,29 @@ fn claims(probe: &Probe<'_>) -> u32 {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     subtype: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     uuid: Text<'a>,
-    #[serde(borrow)]
     parent_tool_use_id: Text<'a>,
     timestamp: When,
-    #[serde(borrow)]
     message: Message<'a>,
-    #[serde(borrow)]
     request_id: Text<'a>,
     #[serde(rename = "isSynthetic")]
     is_synthetic: Flag,
-    #[serde(borrow)]
     tool_use_result: ToolUseResult<'a>,
-    #[serde(borrow)]
     tool_result_meta: Vec<ResultMeta<'a>>,
-    #[serde(borrow)]
     origin: PromptOrigin<'a>,
     /// Of an assistant line that the program wrote, or of an `api_retry`.
-    #[serde(borrow)]
     error: Raw<'a>,
     // system
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     claude_code_version: Text<'a>,
-    #[serde(borrow)]
     qwen_code_version: Text<'a>,
-    #[serde(borrow)]
     compact_metadata: CompactMetadata<'a>,
     error_status: Number,
     // result
@@ -126,38 +111,29 @@ struct Record<'a> {
     duration_ms: Number,
     duration_api_ms: Number,
     num_turns: Count,
-    #[serde(borrow)]
     result: Text<'a>,
-    #[serde(borrow)]
     errors: Vec<Text<'a>>,
-    #[serde(borrow)]
     stop_reason: Text<'a>,
     total_cost_usd: Number,
-    #[serde(borrow)]
     usage: Maybe<Usage<'a>>,
-    #[serde(borrow, rename = "modelUsage")]
+    #[serde(rename = "modelUsage")]
     model_usage: Maybe<Pairs<'a, ModelUsage>>,
-    #[serde(borrow)]
     permission_denials: Vec<Denial<'a>>,
     api_error_status: Number,
     // rate_limit_event
-    #[serde(borrow)]
     rate_limit_info: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Denial<'a> {
-    #[serde(borrow)]
     tool_name: Text<'a>,
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct CompactMetadata<'a> {
-    #[serde(borrow)]
     trigger: Text<'a>,
     pre_tokens: Count,
     post_tokens: Count,

@@ -67,13 +67,10 @@ pub(crate) struct Duration {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Invocation<'a> {
-    #[serde(borrow)]
     pub(crate) server: Text<'a>,
-    #[serde(borrow)]
     pub(crate) tool: Text<'a>,
-    #[serde(borrow)]
     pub(crate) arguments: Raw<'a>,
 }
 
@@ -87,11 +84,11 @@ impl Duration {
 
 /// The result of an MCP call: `{"Ok":{…,"isError":…}}` or `{"Err":"…"}`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Outcome<'a> {
     #[serde(rename = "Ok")]
     ok: McpOutput,
-    #[serde(borrow, rename = "Err")]
+    #[serde(rename = "Err")]
     err: Raw<'a>,
 }
 
@@ -309,16 +306,13 @@ impl Next {
 
 /// The change of a file.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Edit<'a> {
     /// The operation, if it is not the key of the object.
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(crate) kind: Text<'a>,
-    #[serde(borrow)]
     content: LazyText<'a>,
-    #[serde(borrow)]
     unified_diff: LazyText<'a>,
-    #[serde(borrow)]
     move_path: Text<'a>,
 }
 

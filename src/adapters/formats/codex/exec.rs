@@ -40,77 +40,55 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 };
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     thread_id: Text<'a>,
-    #[serde(borrow)]
     item: Item<'a>,
     usage: Maybe<Usage>,
-    #[serde(borrow)]
     error: Message<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(borrow)]
     message: Text<'a>,
 }
 
 /// Any item: each type uses some of the fields.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Item<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
     // command_execution
-    #[serde(borrow)]
     command: Raw<'a>,
-    #[serde(borrow)]
     aggregated_output: Raw<'a>,
     exit_code: Number,
     // file_change
-    #[serde(borrow)]
     changes: Vec<Change<'a>>,
     // mcp_tool_call, collab_tool_call
-    #[serde(borrow)]
     server: Text<'a>,
-    #[serde(borrow)]
     tool: Text<'a>,
-    #[serde(borrow)]
     arguments: Raw<'a>,
-    #[serde(borrow)]
     result: Raw<'a>,
-    #[serde(borrow)]
     error: Raw<'a>,
-    #[serde(borrow)]
     prompt: Raw<'a>,
-    #[serde(borrow)]
     receiver_thread_ids: Vec<Text<'a>>,
     // web_search
-    #[serde(borrow)]
     query: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Change<'a> {
-    #[serde(borrow)]
     path: Text<'a>,
-    #[serde(borrow)]
     kind: Text<'a>,
 }
 

@@ -39,38 +39,28 @@ fn is_configuration(probe: &Probe<'_>) -> bool {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow)]
     msg: Maybe<Message<'a>>,
     // The configuration line.
-    #[serde(borrow)]
     workdir: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     provider: Text<'a>,
-    #[serde(borrow, rename = "reasoning effort")]
+    #[serde(rename = "reasoning effort")]
     effort: Text<'a>,
-    #[serde(borrow)]
     prompt: Text<'a>,
 }
 
 /// Any event: each type uses some of the fields.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
-    #[serde(borrow)]
     last_agent_message: Text<'a>,
-    #[serde(borrow)]
     reason: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
     model_context_window: Count,
     // token_count: either `info`, or in the oldest versions the thread's counts themselves
@@ -80,36 +70,25 @@ struct Message<'a> {
     output_tokens: Count,
     reasoning_output_tokens: Count,
     // calls
-    #[serde(borrow)]
     call_id: Text<'a>,
-    #[serde(borrow)]
     command: Raw<'a>,
-    #[serde(borrow)]
     aggregated_output: Raw<'a>,
-    #[serde(borrow)]
     stdout: Raw<'a>,
     exit_code: Number,
     duration: Duration,
-    #[serde(borrow)]
     changes: Pairs<'a, Change<'a>>,
     success: Flag,
-    #[serde(borrow)]
     invocation: Invocation<'a>,
-    #[serde(borrow)]
     result: Raw<'a>,
-    #[serde(borrow)]
     query: Raw<'a>,
 }
 
 /// `{"add":{"content":…}}`, `{"update":{"unified_diff":…,"move_path":…}}` or `{"delete":{…}}`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Change<'a> {
-    #[serde(borrow)]
     add: Maybe<Edit<'a>>,
-    #[serde(borrow)]
     update: Maybe<Edit<'a>>,
-    #[serde(borrow)]
     delete: Raw<'a>,
 }
 

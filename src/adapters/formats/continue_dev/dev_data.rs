@@ -52,15 +52,13 @@ pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
 
 /// A line, or a row of the database.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     provider: Text<'a>,
     timestamp: When,
     /// The editor, and `Continue/` with the version.
-    #[serde(borrow, rename = "userAgent")]
+    #[serde(rename = "userAgent")]
     user_agent: Text<'a>,
     #[serde(rename = "promptTokens", alias = "tokens_prompt")]
     prompt_tokens: Count,

@@ -45,55 +45,43 @@ fn claims(probe: &Probe<'_>) -> u32 {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow)]
     message: Message<'a>,
     // turn_ended
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     error: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(borrow)]
     content: TextOrBlocks<'a, Block<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Block<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
     // tool_use
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
 }
 
 /// The arguments of tools that have names of their own.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct OwnArguments<'a> {
-    #[serde(borrow)]
     working_directory: Text<'a>,
-    #[serde(borrow)]
     server: Text<'a>,
-    #[serde(borrow, rename = "toolName")]
+    #[serde(rename = "toolName")]
     tool_name: Text<'a>,
-    #[serde(borrow)]
     target_notebook: Text<'a>,
 }
 

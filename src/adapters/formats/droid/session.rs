@@ -54,60 +54,44 @@ fn claims(probe: &Probe<'_>) -> u32 {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
     timestamp: When,
     // session_start
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     parent: Text<'a>,
     // message
-    #[serde(borrow)]
     message: Message<'a>,
     // agent_turn_outcome
-    #[serde(borrow)]
     reason: Text<'a>,
     // settings
-    #[serde(borrow)]
     model: Text<'a>,
     token_usage: Maybe<Usage>,
     provider_lock_timestamp: When,
-    #[serde(borrow)]
     tags: Vec<Tag<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
-    #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow)]
     visibility: Text<'a>,
-    #[serde(borrow)]
     content: TextOrBlocks<'a, Block<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Block<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
-    #[serde(borrow)]
     content: Raw<'a>,
     is_error: Flag,
 }
@@ -123,16 +107,14 @@ struct Usage {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Tag<'a> {
-    #[serde(borrow)]
     metadata: Caller<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Caller<'a> {
-    #[serde(borrow)]
     calling_session_id: Text<'a>,
 }
 

@@ -62,50 +62,34 @@ fn is_known(kind: &str) -> bool {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow)]
     kind: Text<'a>,
-    #[serde(borrow)]
     run_id: Text<'a>,
     ts: When,
     turn: Count,
-    #[serde(borrow)]
     agent_id: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
     // llm_call
-    #[serde(borrow)]
     model_name: Text<'a>,
-    #[serde(borrow)]
     reasoning: Raw<'a>,
     usage: Maybe<Usage>,
     // tool_call_*
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
-    #[serde(borrow)]
     tool_name: Text<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
-    #[serde(borrow)]
     result: Outcome<'a>,
     duration_ms: Number,
     // compaction
-    #[serde(borrow)]
     trigger: Text<'a>,
     before_tokens: Count,
     after_tokens: Count,
     // subagent_*
-    #[serde(borrow)]
     child_run_id: Text<'a>,
     // output_retry, error
-    #[serde(borrow)]
     reason: Text<'a>,
-    #[serde(borrow)]
     tag: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
 }
 
@@ -120,9 +104,8 @@ struct Usage {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Outcome<'a> {
-    #[serde(borrow)]
     content: Raw<'a>,
     is_error: Flag,
 }

@@ -60,22 +60,17 @@ fn claims_output(probe: &Probe<'_>) -> u32 {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Output<'a> {
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     response: Text<'a>,
-    #[serde(borrow)]
     stats: Maybe<Stats<'a>>,
-    #[serde(borrow)]
     error: Maybe<Failure<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Stats<'a> {
-    #[serde(borrow)]
     models: Pairs<'a, Model>,
     tools: Tools,
     files: Files,
@@ -140,14 +135,12 @@ struct Files {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Failure<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
     /// A number or a string.
-    #[serde(borrow)]
     code: Raw<'a>,
 }
 

@@ -49,13 +49,10 @@ fn is_run(probe: &Probe<'_>) -> bool {
 /// The run whose directory contains this file, `aw_info.json`: the logs around it are those of one run.
 pub(crate) fn run_of(bytes: &[u8]) -> Option<TrialResult> {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Run<'a> {
-        #[serde(borrow)]
         repository: Text<'a>,
-        #[serde(borrow)]
         run_id: Raw<'a>,
-        #[serde(borrow)]
         run_attempt: Raw<'a>,
     }
     let bytes = bytes.trim_ascii();
@@ -69,20 +66,15 @@ pub(crate) fn run_of(bytes: &[u8]) -> Option<TrialResult> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow, rename = "_schema")]
+    #[serde(rename = "_schema")]
     schema: Text<'a>,
-    #[serde(borrow)]
     event: Text<'a>,
     timestamp: When,
-    #[serde(borrow)]
     request_id: Text<'a>,
-    #[serde(borrow)]
     provider: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     path: Text<'a>,
     input_tokens: Count,
     output_tokens: Count,

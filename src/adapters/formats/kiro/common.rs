@@ -34,18 +34,15 @@ const CATEGORIES: &[(&str, &str)] = &[
 
 /// The arguments of tools that have names of their own.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct OwnArguments<'a> {
-    #[serde(borrow)]
     operations: Vec<Operand<'a>>,
-    #[serde(borrow)]
     agent_name: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Operand<'a> {
-    #[serde(borrow)]
     path: Text<'a>,
 }
 
@@ -96,10 +93,9 @@ pub(super) struct Outcome {
 
 /// The JSON of a shell command's result.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ShellResult<'a> {
     /// `0`, `"0"` or `"exit status: 0"`.
-    #[serde(borrow)]
     exit_status: Raw<'a>,
 }
 

@@ -66,167 +66,127 @@ fn is_conversation(probe: &Probe<'_>) -> bool {
 
 /// A row, or a document.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
-    #[serde(borrow)]
     table: Text<'a>,
     /// The working directory.
-    #[serde(borrow)]
     key: Text<'a>,
-    #[serde(borrow)]
     value: Raw<'a>,
     created_at: When,
     updated_at: When,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Document<'a> {
-    #[serde(borrow)]
     conversation_id: Text<'a>,
-    #[serde(borrow)]
     history: Raw<'a>,
-    #[serde(borrow)]
     model_info: ModelInfo<'a>,
     /// In older versions.
-    #[serde(borrow)]
     model: Text<'a>,
     /// The summary by which a compaction replaced the history before, and the request for it.
-    #[serde(borrow)]
     latest_summary: Raw<'a>,
-    #[serde(borrow)]
     next_message: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ModelInfo<'a> {
-    #[serde(borrow)]
     pub(super) model_id: Text<'a>,
-    #[serde(borrow)]
     model_name: Text<'a>,
     pub(super) context_window_tokens: Count,
 }
 
 /// A prompt or results, and the response to them.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Entry<'a> {
-    #[serde(borrow)]
     user: User<'a>,
-    #[serde(borrow)]
     assistant: Assistant<'a>,
-    #[serde(borrow)]
     request_metadata: Metadata<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct User<'a> {
-    #[serde(borrow)]
     content: UserContent<'a>,
     timestamp: When,
-    #[serde(borrow)]
     env_context: EnvContext<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "PascalCase")]
+#[serde(default, rename_all = "PascalCase", bound(deserialize = "'de: 'a"))]
 struct UserContent<'a> {
-    #[serde(borrow)]
     prompt: UserText<'a>,
-    #[serde(borrow)]
     tool_use_results: UserText<'a>,
-    #[serde(borrow)]
     cancelled_tool_uses: UserText<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct UserText<'a> {
-    #[serde(borrow)]
     prompt: Text<'a>,
-    #[serde(borrow)]
     tool_use_results: Vec<ToolResult<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ToolResult<'a> {
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
-    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "PascalCase")]
+#[serde(default, rename_all = "PascalCase", bound(deserialize = "'de: 'a"))]
 struct ResultBlock<'a> {
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     json: ShellResult<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct EnvContext<'a> {
-    #[serde(borrow)]
     env_state: EnvState<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct EnvState<'a> {
-    #[serde(borrow)]
     current_working_directory: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "PascalCase")]
+#[serde(default, rename_all = "PascalCase", bound(deserialize = "'de: 'a"))]
 struct Assistant<'a> {
-    #[serde(borrow)]
     response: Option<Answer<'a>>,
-    #[serde(borrow)]
     tool_use: Option<Answer<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Answer<'a> {
-    #[serde(borrow)]
     message_id: Text<'a>,
-    #[serde(borrow)]
     content: Text<'a>,
-    #[serde(borrow)]
     tool_uses: Vec<ToolUse<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ToolUse<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     orig_name: Text<'a>,
-    #[serde(borrow)]
     args: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Metadata<'a> {
-    #[serde(borrow)]
     request_id: Text<'a>,
-    #[serde(borrow)]
     message_id: Text<'a>,
     request_start_timestamp_ms: When,
     stream_end_timestamp_ms: When,
-    #[serde(borrow)]
     model_id: Text<'a>,
 }
 

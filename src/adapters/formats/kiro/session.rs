@@ -42,31 +42,23 @@ pub(super) fn is_known(kind: &str) -> bool {
 
 /// A message, or the state of a session.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
-    #[serde(borrow)]
     kind: Text<'a>,
-    #[serde(borrow)]
     data: Data<'a>,
     // the state
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     parent_session_id: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
     created_at: When,
     updated_at: When,
-    #[serde(borrow)]
     session_state: State<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Data<'a> {
-    #[serde(borrow)]
     message_id: Text<'a>,
-    #[serde(borrow)]
     content: Vec<Block<'a>>,
     meta: Meta,
 }
@@ -79,61 +71,48 @@ struct Meta {
 
 /// A block of a message, or of a result: `data` is a text or an object, as `kind` states.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Block<'a> {
-    #[serde(borrow)]
     kind: Text<'a>,
-    #[serde(borrow)]
     data: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Tool<'a> {
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
     // a result
-    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct State<'a> {
-    #[serde(borrow)]
     agent_name: Text<'a>,
-    #[serde(borrow)]
     rts_model_state: ModelState<'a>,
-    #[serde(borrow)]
     conversation_metadata: ConversationMetadata<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ModelState<'a> {
-    #[serde(borrow)]
     model_info: ModelInfo<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ConversationMetadata<'a> {
-    #[serde(borrow)]
     user_turn_metadatas: Vec<UserTurn<'a>>,
 }
 
 /// What followed a prompt.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct UserTurn<'a> {
     end_timestamp: When,
-    #[serde(borrow)]
     model: Text<'a>,
     total_request_count: Count,
     input_token_count: Count,

@@ -119,41 +119,30 @@ const ROW: &[u8] = b"{\"table\":";
 
 /// A row of any of the tables.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Row<'a> {
-    #[serde(borrow)]
     table: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     current_session_id: Text<'a>,
-    #[serde(borrow)]
     event_json: Raw<'a>,
     /// The same, compressed in the database.
-    #[serde(borrow)]
     event_zstd: Raw<'a>,
-    #[serde(borrow)]
     entry_json: Raw<'a>,
 }
 
 /// An entry of the index.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Entry<'a> {
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     cli_session_bindings: Pairs<'a, Binding<'a>>,
-    #[serde(borrow)]
     cli_session_ids: Pairs<'a, Text<'a>>,
-    #[serde(borrow)]
     claude_cli_session_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Binding<'a> {
-    #[serde(borrow)]
     session_id: Text<'a>,
 }
 

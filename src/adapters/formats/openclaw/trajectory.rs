@@ -43,73 +43,52 @@ pub(crate) fn is_auxiliary(document: &Probe<'_>) -> bool {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
     ts: When,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     session_key: Text<'a>,
-    #[serde(borrow)]
     run_id: Text<'a>,
-    #[serde(borrow)]
     workspace_dir: Text<'a>,
-    #[serde(borrow)]
     model_id: Text<'a>,
-    #[serde(borrow)]
     data: Data<'a>,
 }
 
 /// The data of any record: each type uses some of the fields.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Data<'a> {
     // session.started
-    #[serde(borrow)]
     trigger: Text<'a>,
-    #[serde(borrow)]
     agent_id: Text<'a>,
     // trace.metadata
-    #[serde(borrow)]
     harness: Harness<'a>,
     // prompt.submitted
-    #[serde(borrow)]
     prompt: Text<'a>,
     // model.completed, trace.artifacts
     usage: Maybe<Usage>,
     prompt_cache: PromptCache,
-    #[serde(borrow)]
     assistant_texts: Vec<Text<'a>>,
-    #[serde(borrow)]
     messages_snapshot: Raw<'a>,
-    #[serde(borrow)]
     tool_metas: Raw<'a>,
     // session.ended
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     prompt_error: Text<'a>,
-    #[serde(borrow)]
     terminal_error: Text<'a>,
-    #[serde(borrow)]
     reason: Text<'a>,
     external_abort: Flag,
     timed_out: Flag,
     // model.fallback_step
-    #[serde(borrow)]
     fallback_step_from_failure_reason: Text<'a>,
-    #[serde(borrow)]
     fallback_step_from_failure_detail: Text<'a>,
-    #[serde(borrow)]
     fallback_step_final_outcome: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Harness<'a> {
-    #[serde(borrow)]
     version: Text<'a>,
 }
 

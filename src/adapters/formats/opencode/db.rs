@@ -105,40 +105,28 @@ fn claims(probe: &Probe<'_>) -> u32 {
 
 /// A row of any of the tables.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Row<'a> {
-    #[serde(borrow)]
     table: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     message_id: Text<'a>,
-    #[serde(borrow)]
     parent_id: Text<'a>,
-    #[serde(borrow)]
     directory: Text<'a>,
-    #[serde(borrow)]
     version: Text<'a>,
-    #[serde(borrow)]
     agent: Text<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
     time_created: When,
-    #[serde(borrow)]
     data: Raw<'a>,
-    #[serde(borrow)]
     part: TextOrBlocks<'a, PartRow<'a>>,
 }
 
 /// A part below its message.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct PartRow<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     data: Raw<'a>,
 }
 
@@ -230,82 +218,59 @@ fn part<'a>(id: Text<'a>, message_id: Text<'a>, data: Raw<'a>) -> Part<'a> {
 
 /// A message since 2.0.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message2<'a> {
     time: Span,
     // user
-    #[serde(borrow)]
     text: Text<'a>,
     // assistant
-    #[serde(borrow)]
     agent: Text<'a>,
-    #[serde(borrow)]
     model: Model<'a>,
-    #[serde(borrow)]
     content: TextOrBlocks<'a, Content2<'a>>,
-    #[serde(borrow)]
     finish: Text<'a>,
     cost: Number,
-    #[serde(borrow)]
     tokens: Raw<'a>,
-    #[serde(borrow)]
     error: Maybe<Error2<'a>>,
-    #[serde(borrow)]
     retry: Maybe<Retry<'a>>,
     // compaction
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     reason: Text<'a>,
     // idle
-    #[serde(borrow)]
     outcome: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Model<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow, rename = "providerID")]
+    #[serde(rename = "providerID")]
     provider_id: Text<'a>,
-    #[serde(borrow)]
     variant: Text<'a>,
 }
 
 /// A content block of an assistant's message.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Content2<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
     // tool
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     state: State2<'a>,
     time: Time2,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct State2<'a> {
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     input: Raw<'a>,
-    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(borrow)]
     error: Raw<'a>,
-    #[serde(borrow)]
     metadata: Raw<'a>,
     /// The older name of `metadata`.
-    #[serde(borrow)]
     structured: Raw<'a>,
 }
 
@@ -318,20 +283,18 @@ struct Time2 {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Error2<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
     status: Number,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Retry<'a> {
     at: When,
-    #[serde(borrow)]
     error: Error2<'a>,
 }
 

@@ -48,20 +48,16 @@ pub(crate) fn is_info(probe: &Probe<'_>) -> bool {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Document<'a> {
-    #[serde(borrow)]
     info: Info<'a>,
-    #[serde(borrow)]
     messages: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Entry<'a> {
-    #[serde(borrow)]
     info: Message<'a>,
-    #[serde(borrow)]
     parts: Raw<'a>,
 }
 

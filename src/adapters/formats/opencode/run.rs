@@ -34,16 +34,14 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 };
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
     timestamp: When,
-    #[serde(borrow, rename = "sessionID")]
+    #[serde(rename = "sessionID")]
     session_id: Text<'a>,
-    #[serde(borrow)]
     part: Part<'a>,
-    #[serde(borrow)]
     error: Error<'a>,
 }
 

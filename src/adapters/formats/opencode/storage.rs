@@ -45,19 +45,16 @@ fn claims(probe: &Probe<'_>) -> u32 {
 
 /// The fields that distinguish the three kinds of files.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow, rename = "sessionID")]
+    #[serde(rename = "sessionID")]
     session_id: Text<'a>,
-    #[serde(borrow, rename = "messageID")]
+    #[serde(rename = "messageID")]
     message_id: Text<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow)]
     directory: Text<'a>,
 }
 

@@ -29,35 +29,27 @@ pub(crate) const EVALUATION: Adapter = Adapter {
 };
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Output<'a> {
     /// A string or a number.
-    #[serde(borrow)]
     instance_id: Raw<'a>,
-    #[serde(borrow)]
     history: Raw<'a>,
-    #[serde(borrow)]
     metrics: Maybe<Metrics<'a>>,
-    #[serde(borrow)]
     metadata: Metadata<'a>,
-    #[serde(borrow)]
     error: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Metadata<'a> {
-    #[serde(borrow)]
     llm_config: Llm<'a>,
-    #[serde(borrow)]
     llm: Llm<'a>,
 }
 
 /// A cost, in newer versions with its model.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct CostEntry<'a> {
-    #[serde(borrow)]
     model: Text<'a>,
     cost: Number,
 }

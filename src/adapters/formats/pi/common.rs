@@ -67,24 +67,20 @@ record! {
 
 /// The structured result of a tool.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Details<'a> {
-    #[serde(borrow)]
     diff: LazyText<'a>,
     exit_code: Number,
     duration_ms: Number,
     /// Agents that an extension ran for the call.
-    #[serde(borrow)]
     results: Raw<'a>,
 }
 
 /// The run of one of those agents.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct ChildRun<'a> {
-    #[serde(borrow)]
     agent: Text<'a>,
-    #[serde(borrow)]
     transcript_path: Text<'a>,
 }
 

@@ -42,51 +42,37 @@ pub(crate) fn is_event(probe: &Probe<'_>) -> bool {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
     // session
-    #[serde(borrow)]
     id: Text<'a>,
     timestamp: When,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     parent_session: Text<'a>,
     // message_*
     /// Parsed for `message_end` only: other records repeat the message.
-    #[serde(borrow)]
     message: Raw<'a>,
     // tool_execution_*
-    #[serde(borrow)]
     tool_call_id: Text<'a>,
-    #[serde(borrow)]
     tool_name: Text<'a>,
-    #[serde(borrow)]
     args: Raw<'a>,
     /// Of a call, or of a compaction.
-    #[serde(borrow)]
     result: Outcome<'a>,
     is_error: Flag,
     // compaction, retry
-    #[serde(borrow)]
     reason: Text<'a>,
-    #[serde(borrow)]
     error_message: Text<'a>,
     // thinking level
-    #[serde(borrow)]
     level: Text<'a>,
-    #[serde(borrow)]
     thinking_level: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Outcome<'a> {
-    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(borrow)]
     details: Details<'a>,
     tokens_before: Count,
     tokens_after: Count,

@@ -89,9 +89,8 @@ record! {
 
 /// The data of openclaw's `openclaw:prompt-error`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Data<'a> {
-    #[serde(borrow)]
     error: Text<'a>,
 }
 

@@ -28,22 +28,16 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 };
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow)]
     record_type: Text<'a>,
-    #[serde(borrow)]
     run_id: Text<'a>,
-    #[serde(borrow)]
     agent: Text<'a>,
     child_index: Count,
-    #[serde(borrow)]
     cwd: Text<'a>,
     ts: When,
-    #[serde(borrow)]
     message: Message<'a>,
     // tool_start, tool_end: without an id, in older versions, they contain nothing that is not in the messages.
-    #[serde(borrow)]
     tool_call_id: Text<'a>,
     is_error: Flag,
 }

@@ -80,13 +80,10 @@ pub fn trials_of(bytes: &[u8]) -> Vec<TrialResult> {
 /// The agent and the model of a run of terminal-bench, from its `run_metadata.json`.
 pub fn agent_of_run(bytes: &[u8]) -> Option<(String, Option<String>)> {
     #[derive(Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Metadata<'a> {
-        #[serde(borrow)]
         run_id: Text<'a>,
-        #[serde(borrow)]
         agent_name: Text<'a>,
-        #[serde(borrow)]
         model_name: Text<'a>,
     }
     let metadata: Metadata<'_> = json::from_slice(bytes.trim_ascii()).ok()?;
@@ -96,26 +93,18 @@ pub fn agent_of_run(bytes: &[u8]) -> Option<(String, Option<String>)> {
 
 /// A trial of either program, or a run of terminal-bench.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Document<'a> {
     /// The trials of a run.
-    #[serde(borrow)]
     results: Raw<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     uuid: Text<'a>,
-    #[serde(borrow)]
     trial_name: Text<'a>,
     // terminal-bench
     /// In Harbor an object.
-    #[serde(borrow)]
     task_id: Text<'a>,
-    #[serde(borrow)]
     is_resolved: Raw<'a>,
-    #[serde(borrow)]
     failure_mode: Text<'a>,
-    #[serde(borrow)]
     parser_results: Maybe<Pairs<'a, Text<'a>>>,
     total_input_tokens: Count,
     total_output_tokens: Count,
@@ -125,14 +114,10 @@ pub(crate) struct Document<'a> {
     agent_ended_at: When,
     test_ended_at: When,
     // Harbor
-    #[serde(borrow)]
     task_name: Text<'a>,
-    #[serde(borrow)]
     agent_info: Maybe<AgentInfo<'a>>,
     agent_result: Maybe<AgentResult>,
-    #[serde(borrow)]
     verifier_result: Maybe<VerifierResult<'a>>,
-    #[serde(borrow)]
     exception_info: Maybe<ExceptionInfo<'a>>,
     started_at: When,
     finished_at: When,
@@ -141,20 +126,16 @@ pub(crate) struct Document<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct AgentInfo<'a> {
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     version: Text<'a>,
-    #[serde(borrow)]
     model_info: Maybe<ModelInfo<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ModelInfo<'a> {
-    #[serde(borrow)]
     name: Text<'a>,
 }
 
@@ -168,20 +149,17 @@ struct AgentResult {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct VerifierResult<'a> {
-    #[serde(borrow)]
     rewards: Maybe<Pairs<'a, Number>>,
     /// In earlier versions.
     reward: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ExceptionInfo<'a> {
-    #[serde(borrow)]
     exception_type: Text<'a>,
-    #[serde(borrow)]
     exception_message: Text<'a>,
 }
 

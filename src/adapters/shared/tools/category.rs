@@ -222,9 +222,8 @@ pub fn category_among(
 ) -> Option<&'static str> {
     /// The arguments of an editor.
     #[derive(Debug, Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Editor<'a> {
-        #[serde(borrow)]
         command: Text<'a>,
     }
     let is_beginning = |name: &str| name.strip_suffix('*').is_some_and(|beginning| tool.starts_with(beginning));

@@ -79,14 +79,13 @@ pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> (i64, i64) {
     (added, removed)
 }
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Replacement<'a> {
-    #[serde(borrow, alias = "oldText")]
+    #[serde(alias = "oldText")]
     old_string: Text<'a>,
-    #[serde(borrow, alias = "newText")]
+    #[serde(alias = "newText")]
     new_string: Text<'a>,
     replace_all: Flag,
-    #[serde(borrow)]
     edits: Vec<Replacement<'a>>,
 }
 

@@ -12,53 +12,33 @@ use crate::json::{self, Raw};
 
 /// The arguments that a column needs, under the names that the tools use.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "PascalCase")]
+#[serde(default, rename_all = "PascalCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Given<'a> {
-    #[serde(borrow)]
     command_line: Raw<'a>,
-    #[serde(borrow)]
     cwd: Raw<'a>,
-    #[serde(borrow)]
     target_file: Raw<'a>,
-    #[serde(borrow)]
     absolute_path: Raw<'a>,
-    #[serde(borrow)]
     file: Raw<'a>,
-    #[serde(borrow)]
     directory_path: Raw<'a>,
-    #[serde(borrow)]
     search_directory: Raw<'a>,
-    #[serde(borrow)]
     search_path: Raw<'a>,
-    #[serde(borrow)]
     url: Raw<'a>,
-    #[serde(borrow)]
     code_content: Raw<'a>,
-    #[serde(borrow)]
     target_content: Raw<'a>,
-    #[serde(borrow)]
     replacement_content: Raw<'a>,
-    #[serde(borrow)]
     allow_multiple: Raw<'a>,
-    #[serde(borrow)]
     replacement_chunks: Raw<'a>,
-    #[serde(borrow)]
     subagents: Raw<'a>,
-    #[serde(borrow)]
     recipient: Raw<'a>,
-    #[serde(borrow)]
     server_name: Raw<'a>,
-    #[serde(borrow)]
     tool_name: Raw<'a>,
 }
 
 /// A subagent that a call starts.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "PascalCase")]
+#[serde(default, rename_all = "PascalCase", bound(deserialize = "'de: 'a"))]
 struct Subagent<'a> {
-    #[serde(borrow)]
     type_name: Text<'a>,
-    #[serde(borrow)]
     role: Text<'a>,
 }
 

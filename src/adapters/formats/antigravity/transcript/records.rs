@@ -7,21 +7,16 @@ use crate::json::Raw;
 use crate::json::fields::{Count, Number, Text, When};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
     pub(super) step_index: Count,
-    #[serde(borrow)]
     pub(super) source: Text<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
     pub(super) created_at: When,
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
-    #[serde(borrow)]
     pub(super) tool_calls: Raw<'a>,
-    #[serde(borrow)]
     pub(super) error: Text<'a>,
     pub(super) exit_code: Number,
 }

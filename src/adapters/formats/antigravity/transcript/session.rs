@@ -33,11 +33,9 @@ pub(super) fn is_known(kind: &str) -> bool {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct ToolCall<'a> {
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     args: Raw<'a>,
 }
 

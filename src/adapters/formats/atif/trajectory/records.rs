@@ -14,140 +14,103 @@ const PROMPT_WITHOUT_CACHE_WRITES: &[&str] = &["opencode", "mimo", "openclaw", "
 const COMPLETION_WITHOUT_REASONING: &[&str] = &["opencode", "mimo"];
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Document<'a> {
     /// The id of the run: a subagent may have the id of its parent.
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) trajectory_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) agent: Agent<'a>,
-    #[serde(borrow)]
     pub(super) steps: Raw<'a>,
-    #[serde(borrow)]
     pub(super) final_metrics: Maybe<Final<'a>>,
     /// The file that continues this one. Its sum includes the sum of this one.
-    #[serde(borrow)]
     pub(super) continued_trajectory_ref: Text<'a>,
-    #[serde(borrow)]
     pub(super) subagent_trajectories: Raw<'a>,
-    #[serde(borrow)]
     pub(super) extra: DocumentExtra<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct DocumentExtra<'a> {
     /// Documents of `agentlogs export --as atif` follow the schema for all agents.
-    #[serde(borrow)]
     pub(super) exported_by: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Agent<'a> {
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) version: Text<'a>,
-    #[serde(borrow)]
     pub(super) model_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) extra: AgentExtra<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct AgentExtra<'a> {
-    #[serde(borrow)]
     pub(super) cwd: Text<'a>,
-    #[serde(borrow)]
     pub(super) cwds: Vec<Text<'a>>,
-    #[serde(borrow)]
     pub(super) git_branches: Vec<Text<'a>>,
-    #[serde(borrow)]
     pub(super) parent_session_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Step<'a> {
     pub(super) timestamp: When,
-    #[serde(borrow)]
     pub(super) source: Text<'a>,
-    #[serde(borrow)]
     pub(super) model_name: Text<'a>,
     /// A string or a number.
-    #[serde(borrow)]
     pub(super) reasoning_effort: Raw<'a>,
-    #[serde(borrow)]
     pub(super) message: TextOrBlocks<'a, Block<'a>>,
-    #[serde(borrow)]
     pub(super) tool_calls: TextOrBlocks<'a, Call<'a>>,
-    #[serde(borrow)]
     pub(super) observation: Observation<'a>,
-    #[serde(borrow)]
     pub(super) metrics: Maybe<Metrics<'a>>,
     pub(super) is_copied_context: Flag,
     pub(super) llm_call_count: Count,
-    #[serde(borrow)]
     pub(super) extra: StepExtra<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Block<'a> {
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Call<'a> {
-    #[serde(borrow)]
     pub(super) tool_call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) function_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Raw<'a>,
-    #[serde(borrow)]
     pub(super) extra: CallExtra<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct CallExtra<'a> {
     /// The id in the log, if `agentlogs export --as atif` added a number to an id that occurs twice in one step.
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Observation<'a> {
-    #[serde(borrow)]
     pub(super) results: TextOrBlocks<'a, Outcome<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Outcome<'a> {
-    #[serde(borrow)]
     pub(super) source_call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
-    #[serde(borrow)]
     pub(super) subagent_trajectory_ref: TextOrBlocks<'a, Reference<'a>>,
-    #[serde(borrow)]
     pub(super) extra: OutcomeExtra<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct OutcomeExtra<'a> {
     /// The status of the call, in documents of `agentlogs export --as atif`.
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
     pub(super) is_error: Flag,
     pub(super) tool_result_is_error: Flag,
@@ -156,44 +119,39 @@ pub(super) struct OutcomeExtra<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Reference<'a> {
-    #[serde(borrow)]
     pub(super) trajectory_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) trajectory_path: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct StepExtra<'a> {
-    #[serde(borrow)]
     pub(super) context_management: ContextManagement<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ContextManagement<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Metrics<'a> {
     pub(super) prompt_tokens: Count,
     pub(super) completion_tokens: Count,
     pub(super) cached_tokens: Count,
     pub(super) cost_usd: Number,
-    #[serde(borrow)]
     pub(super) extra: Extra<'a>,
 }
 
 /// Counts that the schema does not define, under the names that Harbor's converters use.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Extra<'a> {
     pub(super) cache_creation_input_tokens: Count,
     pub(super) cache_write_input_tokens: Count,
@@ -203,11 +161,8 @@ pub(super) struct Extra<'a> {
     pub(super) reasoning_output_tokens: Count,
     pub(super) thoughts_tokens: Count,
     /// Ends with `estimate` if the cost is an estimate.
-    #[serde(borrow)]
     pub(super) cost_source: Text<'a>,
-    #[serde(borrow)]
     pub(super) service_tier: Text<'a>,
-    #[serde(borrow)]
     pub(super) speed: Text<'a>,
 }
 
@@ -218,23 +173,21 @@ pub(super) struct CacheCreation {
 }
 
 #[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Final<'a> {
     pub(super) total_prompt_tokens: Count,
     pub(super) total_completion_tokens: Count,
     pub(super) total_cached_tokens: Count,
     pub(super) total_cost_usd: Number,
-    #[serde(borrow)]
     pub(super) extra: FinalExtra<'a>,
 }
 
 #[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct FinalExtra<'a> {
     pub(super) total_cache_creation_input_tokens: Count,
     pub(super) total_cache_write_input_tokens: Count,
     pub(super) cache_write_tokens: Count,
-    #[serde(borrow)]
     pub(super) cost_source: Text<'a>,
 }
 

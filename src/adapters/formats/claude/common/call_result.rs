@@ -13,37 +13,29 @@ use crate::model::session::{CallStatus, Operation};
 
 /// The structured result of a call (`tool_use_result`). Its members depend on the tool.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct ToolUseResult<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
     duration_ms: Number,
     total_duration_ms: Number,
     /// Of a web search, in seconds.
     duration_seconds: Number,
     interrupted: Flag,
-    #[serde(borrow)]
     return_code_interpretation: Text<'a>,
-    #[serde(borrow)]
     file_path: Text<'a>,
-    #[serde(borrow)]
     content: Raw<'a>,
-    #[serde(borrow)]
     original_file: Raw<'a>,
-    #[serde(borrow)]
     structured_patch: Option<Vec<Hunk<'a>>>,
     // of a call that runs a subagent
-    #[serde(borrow)]
     pub(crate) agent_id: Text<'a>,
-    #[serde(borrow)]
     pub(crate) usage: Maybe<Usage<'a>>,
     pub(crate) total_tool_use_count: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Hunk<'a> {
-    #[serde(borrow)]
     lines: Vec<Text<'a>>,
 }
 
@@ -72,11 +64,9 @@ pub(crate) enum NotRun<'a> {
 
 /// What a stream states about a result besides its content.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct ResultMeta<'a> {
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     non_execution_kind: Text<'a>,
 }
 

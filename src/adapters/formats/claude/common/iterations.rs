@@ -9,11 +9,10 @@ use crate::model::session::{Identity, Tokens};
 
 /// A part of a response, as `usage.iterations` lists them.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Iteration<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
     input_tokens: Count,
     output_tokens: Count,

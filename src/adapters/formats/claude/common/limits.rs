@@ -26,16 +26,13 @@ const REJECTED: &str = "rejected";
 
 /// `rate_limit_info` or `quotaLimits`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct LimitInfo<'a> {
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     rate_limit_type: Text<'a>,
     utilization: Number,
     resets_at: When,
     /// The state of all windows, in newer versions.
-    #[serde(borrow)]
     unified_windows: Pairs<'a, Window>,
 }
 

@@ -6,9 +6,8 @@ use crate::json::fields::Text;
 
 /// The member `origin` of a prompt.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct PromptOrigin<'a> {
-    #[serde(borrow)]
     pub(crate) kind: Text<'a>,
 }
 

@@ -59,9 +59,8 @@ record! {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct CompactMetadata<'a> {
-    #[serde(borrow)]
     pub(super) trigger: Text<'a>,
     pub(super) pre_tokens: Count,
     pub(super) post_tokens: Count,
@@ -69,34 +68,29 @@ pub(super) struct CompactMetadata<'a> {
 
 /// The session whose history a fork copies.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ForkedFrom<'a> {
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
 }
 
 /// Context that was added to a request. A prompt that the user typed while a tool ran is one of the type `queued_command`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Attachment<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) command_mode: Text<'a>,
-    #[serde(borrow)]
     pub(super) prompt: TextOrBlocks<'a, PromptBlock<'a>>,
-    #[serde(borrow)]
     pub(super) origin: PromptOrigin<'a>,
     /// The id that the prompt has elsewhere.
-    #[serde(borrow, rename = "source_uuid")]
+    #[serde(rename = "source_uuid")]
     pub(super) source_uuid: Text<'a>,
     pub(super) is_meta: Flag,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct PromptBlock<'a> {
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
 }
 
@@ -109,39 +103,32 @@ impl Attachment<'_> {
 
 /// A report of a running tool; of a subagent, its messages.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Progress<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) agent_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) message: Inner<'a>,
 }
 
 /// A record of a subagent inside a progress record.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Inner<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) uuid: Text<'a>,
     pub(super) timestamp: When,
-    #[serde(borrow)]
     pub(super) request_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) message: Message<'a>,
-    #[serde(borrow)]
     pub(super) tool_use_result: Option<Box<ToolUseResult<'a>>>,
 }
 
 /// The error of an `api_error` record, in one of its forms.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ApiError<'a> {
     pub(super) status: Count,
-    #[serde(borrow)]
     pub(super) message: Text<'a>,
 }
 

@@ -63,9 +63,8 @@ pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
 
 /// A record that names the session whose messages are the context of this one.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ForkContext<'a> {
-    #[serde(borrow)]
     parent_session_id: Text<'a>,
 }
 
@@ -78,14 +77,13 @@ impl ForkContext<'_> {
 
 /// What a process has cost so far, with the requests that no line contains.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct CostState<'a> {
     #[serde(rename = "totalCostUSD")]
     total_cost_usd: Number,
     #[serde(rename = "totalAPIDuration")]
     total_api_duration: Number,
     start_time: When,
-    #[serde(borrow)]
     model_usage: Maybe<Pairs<'a, ModelUsage>>,
 }
 

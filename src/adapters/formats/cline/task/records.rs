@@ -20,44 +20,34 @@ pub(super) const HISTORY: Capabilities = Capabilities::TOOL_CALLS
 
 /// A message that the user sees, a message of the model's conversation, or the metadata of the task.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
     pub(super) ts: When,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) say: Text<'a>,
-    #[serde(borrow)]
     pub(super) ask: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
     pub(super) partial: Flag,
-    #[serde(borrow, rename = "modelInfo")]
+    #[serde(rename = "modelInfo")]
     pub(super) model_info: ModelInfo<'a>,
-    #[serde(borrow, rename = "conversationHistoryDeletedRange")]
+    #[serde(rename = "conversationHistoryDeletedRange")]
     pub(super) deleted_range: Raw<'a>,
     #[serde(rename = "contextCondense")]
     pub(super) condense: Condense,
     #[serde(rename = "contextTruncation")]
     pub(super) truncation: Condense,
-    #[serde(borrow)]
     pub(super) role: Text<'a>,
-    #[serde(borrow)]
     pub(super) content: TextOrBlocks<'a, Block<'a>>,
-    #[serde(borrow)]
     pub(super) files_in_context: Raw<'a>,
-    #[serde(borrow)]
     pub(super) model_usage: Vec<ModelUsage<'a>>,
-    #[serde(borrow)]
     pub(super) environment_history: Vec<Environment<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ModelInfo<'a> {
-    #[serde(borrow)]
     pub(super) model_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) provider_id: Text<'a>,
 }
 
@@ -70,62 +60,49 @@ pub(super) struct Condense {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ModelUsage<'a> {
-    #[serde(borrow)]
     pub(super) model_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Environment<'a> {
-    #[serde(borrow)]
     pub(super) cline_version: Text<'a>,
-    #[serde(borrow)]
     pub(super) host_name: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Block<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) input: Raw<'a>,
-    #[serde(borrow)]
     pub(super) tool_use_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
     pub(super) is_error: Flag,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ServerName<'a> {
-    #[serde(borrow)]
     pub(super) server_name: Text<'a>,
 }
 
 /// A request: the JSON string in `text`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Request<'a> {
     pub(super) tokens_in: Count,
     pub(super) tokens_out: Count,
     pub(super) cache_writes: Count,
     pub(super) cache_reads: Count,
     pub(super) cost: Number,
-    #[serde(borrow)]
     pub(super) cancel_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) streaming_failed_message: Text<'a>,
-    #[serde(borrow)]
     pub(super) api_protocol: Text<'a>,
 }
 

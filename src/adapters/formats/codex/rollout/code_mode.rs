@@ -32,9 +32,8 @@ pub(super) struct ScriptEnd {
 
 /// A part of an output.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Part<'a> {
-    #[serde(borrow)]
     pub(super) text: Raw<'a>,
 }
 

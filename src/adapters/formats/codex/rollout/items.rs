@@ -38,11 +38,9 @@ by_type! {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct MessageItem<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     content: Vec<Block<'a>>,
 }
 
@@ -54,94 +52,68 @@ impl MessageItem<'_> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct CommandItem<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) command: Raw<'a>,
-    #[serde(borrow)]
     pub(super) source: Text<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
-    #[serde(borrow)]
     pub(super) aggregated_output: Raw<'a>,
     pub(super) exit_code: Number,
     pub(super) duration: Duration,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct FileChangeItem<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) changes: Pairs<'a, Edit<'a>>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
 }
 
 /// A call of an MCP tool, or of a tool of the client.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ToolItem<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) server: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Raw<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
-    #[serde(borrow)]
     pub(super) result: Raw<'a>,
-    #[serde(borrow)]
     pub(super) content_items: Raw<'a>,
     pub(super) success: Flag,
-    #[serde(borrow)]
     pub(super) error: Raw<'a>,
     pub(super) duration: Duration,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct CollaborationItem<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool: Text<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
-    #[serde(borrow)]
     pub(super) receiver_thread_ids: Vec<Text<'a>>,
 }
 
 /// What an agent of another thread did.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ActivityItem<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) agent_thread_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct SearchItem<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) query: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Block<'a> {
-    #[serde(borrow)]
     pub(super) text: LazyText<'a>,
 }

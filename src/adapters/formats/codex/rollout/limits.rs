@@ -12,15 +12,12 @@ use crate::model::session::Limit;
 
 /// `rate_limits`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct RateLimits<'a> {
-    #[serde(borrow)]
     limit_id: Text<'a>,
     primary: Window,
     secondary: Window,
-    #[serde(borrow)]
     plan_type: Text<'a>,
-    #[serde(borrow)]
     rate_limit_reached_type: Text<'a>,
     // The first version, without the time of the reset.
     primary_used_percent: Number,

@@ -21,11 +21,9 @@ record! {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Git<'a> {
-    #[serde(borrow)]
     pub(super) branch: Text<'a>,
-    #[serde(borrow)]
     pub(super) repository_url: Text<'a>,
 }
 
@@ -100,35 +98,24 @@ by_type! {
 
 /// `session_meta`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Meta<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
     /// The id of the root of the agents, if it has another one.
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) forked_from_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) parent_thread_id: Text<'a>,
     /// The file begins where another one ends, whose records it does not repeat.
     pub(super) history_base: Maybe<HistoryBase>,
     /// The records before this one are copies of the parent's.
     pub(super) subagent_history_start_ordinal: Count,
     /// Who the prompts are from.
-    #[serde(borrow)]
     pub(super) thread_source: Text<'a>,
-    #[serde(borrow)]
     pub(super) cwd: Text<'a>,
-    #[serde(borrow)]
     pub(super) originator: Text<'a>,
-    #[serde(borrow)]
     pub(super) cli_version: Text<'a>,
-    #[serde(borrow)]
     pub(super) model_provider: Text<'a>,
-    #[serde(borrow)]
     pub(super) source: Source<'a>,
-    #[serde(borrow)]
     pub(super) git: Git<'a>,
 }
 
@@ -140,28 +127,23 @@ pub(super) struct HistoryBase {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct TurnContext<'a> {
-    #[serde(borrow)]
     pub(super) cwd: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) effort: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Compacted<'a> {
-    #[serde(borrow)]
     pub(super) compaction_response_id: Text<'a>,
 }
 
 /// `token_usage_record`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct UsageRecord<'a> {
-    #[serde(borrow)]
     pub(super) response_id: Text<'a>,
     pub(super) usage: Maybe<Usage>,
 }
@@ -224,120 +206,97 @@ record! {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct TaskStarted<'a> {
-    #[serde(borrow)]
     pub(super) turn_id: Text<'a>,
     pub(super) model_context_window: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct TaskComplete<'a> {
-    #[serde(borrow)]
     pub(super) last_agent_message: LazyText<'a>,
     pub(super) duration_ms: Number,
     /// The error that ended the task.
-    #[serde(borrow)]
     pub(super) error: Maybe<MessageEvent<'a>>,
 }
 
 /// What the guardian, an agent that reviews calls, decided.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Assessment<'a> {
-    #[serde(borrow)]
     pub(super) target_item_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct SpawnEnd<'a> {
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) new_thread_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct TurnAborted<'a> {
-    #[serde(borrow)]
     pub(super) reason: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ThreadSettings<'a> {
-    #[serde(borrow)]
     pub(super) thread_settings: Settings<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct PatchEnd<'a> {
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
     pub(super) success: Flag,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
-    #[serde(borrow)]
     pub(super) changes: Pairs<'a, Edit<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ExecEnd<'a> {
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) command: Raw<'a>,
     pub(super) exit_code: Number,
     pub(super) duration: Duration,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct McpEnd<'a> {
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
     pub(super) duration: Duration,
-    #[serde(borrow)]
     pub(super) invocation: Invocation<'a>,
-    #[serde(borrow)]
     pub(super) result: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct WebSearchEnd<'a> {
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) query: Raw<'a>,
 }
 
 /// The user's settings for the responses after this record.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Settings<'a> {
-    #[serde(borrow)]
     pub(super) service_tier: Text<'a>,
 }
 
 /// `{"subagent":…}`, or the name of a client.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Source<'a> {
     /// The name of the program that started it, or `{"thread_spawn":{"parent_thread_id":…}}`, or `{"other":"guardian"}`.
-    #[serde(borrow)]
     pub(super) subagent: Raw<'a>,
     /// A thread of the client's own.
-    #[serde(borrow)]
     pub(super) internal: Raw<'a>,
 }
 
@@ -349,30 +308,24 @@ impl Source<'_> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Subagent<'a> {
-    #[serde(borrow)]
     pub(super) thread_spawn: Spawn<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Spawn<'a> {
-    #[serde(borrow)]
     pub(super) parent_thread_id: Text<'a>,
 }
 
 /// Arguments of Codex's own tools.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Arguments<'a> {
-    #[serde(borrow)]
     pub(super) session_id: Raw<'a>,
-    #[serde(borrow)]
     pub(super) cell_id: Raw<'a>,
-    #[serde(borrow)]
     pub(super) cmd: Text<'a>,
-    #[serde(borrow)]
     pub(super) command: Raw<'a>,
 }
 

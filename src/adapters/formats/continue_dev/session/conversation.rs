@@ -235,9 +235,8 @@ fn directory(text: &str) -> String {
 /// A string, or the texts of blocks.
 fn text_of(content: Raw<'_>) -> String {
     #[derive(Debug, Default, serde::Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Block<'a> {
-        #[serde(borrow)]
         text: Text<'a>,
     }
     if content.0.first() == Some(&b'[') {

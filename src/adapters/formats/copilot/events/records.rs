@@ -11,20 +11,16 @@ use crate::model::session::Tokens;
 pub(super) const RESULT: &str = "result";
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
     pub(super) timestamp: When,
     /// The id of a subagent.
-    #[serde(borrow)]
     pub(super) agent_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) data: Data<'a>,
     // result
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
     pub(super) exit_code: Number,
     pub(super) usage: Maybe<RunUsage>,
@@ -47,138 +43,92 @@ pub(super) struct RunUsage {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Data<'a> {
     // session.start, session.resume, session.model_change
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) copilot_version: Text<'a>,
-    #[serde(borrow)]
     pub(super) context: Checkout<'a>,
-    #[serde(borrow)]
     pub(super) selected_model: Text<'a>,
-    #[serde(borrow)]
     pub(super) new_model: Text<'a>,
-    #[serde(borrow)]
     pub(super) reasoning_effort: Text<'a>,
-    #[serde(borrow)]
     pub(super) detached_from_spawning_parent_session_id: Text<'a>,
     // user.message
-    #[serde(borrow)]
     pub(super) source: Text<'a>,
     pub(super) is_autopilot_continuation: Flag,
     // user.message, assistant.message
-    #[serde(borrow)]
     pub(super) content: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) message_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) api_call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) request_id: Text<'a>,
     pub(super) output_tokens: Count,
-    #[serde(borrow)]
     pub(super) tool_requests: Vec<Request<'a>>,
     /// In older versions: the call that started the agent of the message.
-    #[serde(borrow)]
     pub(super) parent_tool_call_id: Text<'a>,
     // tool.execution_start, tool.execution_complete, permission.completed, subagent.started
-    #[serde(borrow)]
     pub(super) tool_call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) mcp_server_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Raw<'a>,
     pub(super) success: Flag,
-    #[serde(borrow)]
     pub(super) result: Outcome<'a>,
     /// An object, or a string.
-    #[serde(borrow)]
     pub(super) error: Raw<'a>,
     // permission.requested
-    #[serde(borrow)]
     pub(super) permission_request: PermissionRequest<'a>,
     // subagent.started, subagent.selected
-    #[serde(borrow)]
     pub(super) agent_name: Text<'a>,
     // session.compaction_complete
-    #[serde(borrow)]
     pub(super) trigger: Text<'a>,
     pub(super) pre_compaction_tokens: Count,
     pub(super) post_compaction_tokens: Count,
-    #[serde(borrow)]
     pub(super) compaction_tokens_used: Maybe<CompactionUsage<'a>>,
     // session.error
-    #[serde(borrow)]
     pub(super) error_type: Text<'a>,
-    #[serde(borrow)]
     pub(super) error_code: Text<'a>,
-    #[serde(borrow)]
     pub(super) message: Text<'a>,
     pub(super) status_code: Number,
     // abort
-    #[serde(borrow)]
     pub(super) reason: Text<'a>,
     // session.shutdown
-    #[serde(borrow)]
     pub(super) shutdown_type: Text<'a>,
-    #[serde(borrow)]
     pub(super) error_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) current_model: Text<'a>,
     pub(super) total_api_duration_ms: Number,
     pub(super) code_changes: CodeChanges,
-    #[serde(borrow)]
     pub(super) model_metrics: Maybe<Pairs<'a, Metric>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Checkout<'a> {
-    #[serde(borrow)]
     pub(super) cwd: Text<'a>,
-    #[serde(borrow)]
     pub(super) branch: Text<'a>,
-    #[serde(borrow)]
     pub(super) git_root: Text<'a>,
     /// `owner/name`.
-    #[serde(borrow)]
     pub(super) repository: Text<'a>,
-    #[serde(borrow)]
     pub(super) repository_host: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Request<'a> {
-    #[serde(borrow)]
     pub(super) tool_call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Raw<'a>,
-    #[serde(borrow)]
     pub(super) mcp_server_name: Text<'a>,
 }
 
 /// The result of a call; that of a permission request has a kind.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Outcome<'a> {
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
     /// What the user sees; of an edit its diff.
-    #[serde(borrow)]
     pub(super) detailed_content: Text<'a>,
     pub(super) contents: Vec<Block>,
-    #[serde(borrow)]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) feedback: Text<'a>,
 }
 
@@ -189,29 +139,24 @@ pub(super) struct Block {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Failure<'a> {
-    #[serde(borrow)]
     pub(super) message: Raw<'a>,
-    #[serde(borrow)]
     pub(super) code: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct PermissionRequest<'a> {
-    #[serde(borrow)]
     pub(super) tool_call_id: Text<'a>,
 }
 
 /// Arguments of edits that the common arguments do not include.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct EditArguments<'a> {
     /// The command of the tool `str_replace_editor`.
-    #[serde(borrow)]
     pub(super) command: Text<'a>,
-    #[serde(borrow)]
     pub(super) file_text: Text<'a>,
 }
 
@@ -240,9 +185,8 @@ pub(super) struct Usage {
 
 /// The usage of the response that summarises the conversation, under the names of newer and of older versions.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct CompactionUsage<'a> {
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
     pub(super) input_tokens: Count,
     pub(super) output_tokens: Count,

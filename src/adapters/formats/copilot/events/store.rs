@@ -65,21 +65,15 @@ pub(super) fn is_row(probe: &Probe<'_>) -> bool {
 
 /// A row of either table.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Row<'a> {
-    #[serde(borrow)]
     table: Text<'a>,
     /// A number, of a session a string.
-    #[serde(borrow)]
     id: Raw<'a>,
     // assistant_usage_events
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     copilot_usage_model: Text<'a>,
-    #[serde(borrow)]
     reasoning_effort: Text<'a>,
     input_tokens: Count,
     output_tokens: Count,
@@ -87,21 +81,14 @@ pub(super) struct Row<'a> {
     cache_write_tokens: Count,
     reasoning_tokens: Count,
     duration_ms: Number,
-    #[serde(borrow)]
     finish_reason: Text<'a>,
-    #[serde(borrow)]
     api_call_id: Text<'a>,
-    #[serde(borrow)]
     agent_id: Text<'a>,
-    #[serde(borrow)]
     parent_tool_call_id: Text<'a>,
     created_at: When,
     // sessions
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     repository: Text<'a>,
-    #[serde(borrow)]
     branch: Text<'a>,
 }
 

@@ -9,56 +9,43 @@ use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, TextOrBlocks,
 use crate::model::session::Tokens;
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) subtype: Text<'a>,
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
     pub(super) timestamp_ms: When,
     // system
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) cwd: Text<'a>,
     // user, assistant
-    #[serde(borrow)]
     pub(super) message: Message<'a>,
     /// The response to which a text or a call belongs.
-    #[serde(borrow)]
     pub(super) model_call_id: Text<'a>,
     // tool_call
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_call: Pairs<'a, Raw<'a>>,
     // result
     pub(super) is_error: Flag,
     pub(super) duration_ms: Number,
     pub(super) duration_api_ms: Number,
-    #[serde(borrow)]
     pub(super) result: Text<'a>,
-    #[serde(borrow)]
     pub(super) request_id: Text<'a>,
     pub(super) usage: Maybe<Usage>,
     /// An object, or a string.
-    #[serde(borrow)]
     pub(super) error: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Message<'a> {
-    #[serde(borrow)]
     pub(super) content: TextOrBlocks<'a, Block<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Block<'a> {
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
 }
 
@@ -73,32 +60,23 @@ pub(super) struct Usage {
 
 /// The value under the name of a tool.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ToolCall<'a> {
-    #[serde(borrow)]
     pub(super) args: Raw<'a>,
-    #[serde(borrow)]
     pub(super) result: Pairs<'a, Raw<'a>>,
     // Of a tool that the runtime does not know: the name, and the arguments as a JSON string.
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Raw<'a>,
 }
 
 /// The arguments of a call to an MCP server, and of one that starts an agent.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct OwnArguments<'a> {
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) provider_identifier: Text<'a>,
-    #[serde(borrow)]
     pub(super) server_identifier: Text<'a>,
-    #[serde(borrow)]
     pub(super) subagent_type: Raw<'a>,
 }
 
@@ -113,29 +91,24 @@ impl OwnArguments<'_> {
 
 /// The value under the name of an outcome.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Outcome<'a> {
     pub(super) exit_code: Number,
     /// In milliseconds.
     pub(super) execution_time: Number,
     pub(super) is_error: Flag,
-    #[serde(borrow)]
     pub(super) reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) path: Text<'a>,
     pub(super) lines_added: Count,
     pub(super) lines_removed: Count,
     pub(super) lines_created: Count,
-    #[serde(borrow)]
     pub(super) diff_string: Text<'a>,
-    #[serde(borrow)]
     pub(super) before_full_file_content: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Failure<'a> {
-    #[serde(borrow)]
     pub(super) message: Text<'a>,
 }
 

@@ -12,52 +12,41 @@ use crate::model::session::{Operation, Tokens};
 
 /// A document, a header, a message or a change of what was written before.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) project_hash: Text<'a>,
     /// Of a header: `main` or `subagent`.
-    #[serde(borrow, rename = "kind")]
+    #[serde(rename = "kind")]
     pub(super) session_kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) parent_session_id: Text<'a>,
     pub(super) start_time: When,
     pub(super) last_updated: When,
     /// Not parsed, as each one's line is needed.
-    #[serde(borrow)]
     pub(super) messages: Option<Vec<Raw<'a>>>,
-    #[serde(borrow, rename = "$set")]
+    #[serde(rename = "$set")]
     pub(super) set: Maybe<Set<'a>>,
-    #[serde(borrow, rename = "$rewindTo")]
+    #[serde(rename = "$rewindTo")]
     pub(super) rewind_to: Text<'a>,
     // a message
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
     pub(super) timestamp: When,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
     /// A string or parts.
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
     /// The prompt as it was typed, before the content of files was added.
-    #[serde(borrow)]
     pub(super) display_content: Raw<'a>,
     pub(super) tokens: Maybe<Counts>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_calls: Vec<ToolCall<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Set<'a> {
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
     pub(super) last_updated: When,
-    #[serde(borrow)]
     pub(super) messages: Vec<Raw<'a>>,
 }
 
@@ -73,31 +62,23 @@ pub(super) struct Counts {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ToolCall<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) args: Raw<'a>,
-    #[serde(borrow)]
     pub(super) result: Raw<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
     pub(super) timestamp: When,
-    #[serde(borrow)]
     pub(super) result_display: Display<'a>,
     /// The agent that the call ran.
-    #[serde(borrow)]
     pub(super) agent_id: Text<'a>,
 }
 
 /// What the user sees of an edit; for other calls it is a text.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct Display<'a> {
-    #[serde(borrow)]
     pub(super) file_diff: Text<'a>,
     /// Whether Qwen Code replaced a long diff by a remark.
     pub(super) file_diff_truncated: Flag,
@@ -141,27 +122,22 @@ pub(super) struct DiffStat {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Part<'a> {
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) function_response: Maybe<FunctionResponse<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct FunctionResponse<'a> {
-    #[serde(borrow)]
     pub(super) response: Answer<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Answer<'a> {
-    #[serde(borrow)]
     pub(super) output: Text<'a>,
-    #[serde(borrow)]
     pub(super) error: Text<'a>,
 }
 

@@ -32,48 +32,35 @@ pub(super) fn claims(probe: &Probe<'_>) -> u32 {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
     timestamp: When,
     // init
-    #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
     // message
-    #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow)]
     content: Text<'a>,
     delta: Flag,
     // tool_use, tool_result
-    #[serde(borrow)]
     tool_name: Text<'a>,
-    #[serde(borrow)]
     tool_id: Text<'a>,
-    #[serde(borrow)]
     parameters: Raw<'a>,
-    #[serde(borrow)]
     output: Raw<'a>,
     // tool_result, result
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     error: Failure<'a>,
     // error
-    #[serde(borrow)]
     severity: Text<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
     // result
-    #[serde(borrow)]
     stats: Maybe<StreamStats<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct StreamStats<'a> {
     total_tokens: Count,
     input_tokens: Count,
@@ -81,7 +68,6 @@ struct StreamStats<'a> {
     cached: Count,
     duration_ms: Number,
     /// In newer versions.
-    #[serde(borrow)]
     models: Pairs<'a, StreamCounts>,
 }
 

@@ -10,33 +10,23 @@ use crate::model::session::Tokens;
 
 /// A row of any table, or a line of a session file.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
-    #[serde(borrow)]
     pub(super) table: Text<'a>,
     /// A number; of a session, a string.
-    #[serde(borrow)]
     pub(super) id: Raw<'a>,
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
     // sessions, and the first line of a file
-    #[serde(borrow)]
     pub(super) session_type: Text<'a>,
-    #[serde(borrow)]
     pub(super) parent_session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) working_dir: Text<'a>,
     pub(super) created_at: When,
-    #[serde(borrow)]
     pub(super) provider_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) model_config_json: Maybe<ModelConfig<'a>>,
     /// Its name in an export.
-    #[serde(borrow)]
     pub(super) model_config: Maybe<ModelConfig<'a>>,
     // an export
     /// The messages.
-    #[serde(borrow)]
     pub(super) conversation: Raw<'a>,
     pub(super) usage: Maybe<ExportedUsage>,
     pub(super) accumulated_usage: Maybe<ExportedUsage>,
@@ -53,32 +43,25 @@ pub(super) struct Record<'a> {
     pub(super) output_tokens: Count,
     pub(super) cache_read_tokens: Count,
     pub(super) cache_write_tokens: Count,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
     pub(super) cost: Number,
-    #[serde(borrow)]
     pub(super) cost_source: Text<'a>,
     pub(super) is_compaction: Number,
     pub(super) created_timestamp: When,
     // messages
-    #[serde(borrow)]
     pub(super) role: Text<'a>,
-    #[serde(borrow)]
     pub(super) message_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) content_json: Raw<'a>,
     pub(super) metadata_json: Maybe<Metadata>,
     // messages of a file
     pub(super) created: When,
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
     pub(super) metadata: Maybe<Metadata>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ModelConfig<'a> {
-    #[serde(borrow)]
     pub(super) model_name: Text<'a>,
 }
 
@@ -110,38 +93,29 @@ pub(super) struct Message<'a> {
 
 /// A content block of a message.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Block<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_call: Outcome<'a>,
-    #[serde(borrow)]
     pub(super) tool_result: Outcome<'a>,
 }
 
 /// A call or a result: `value` if it is valid, else `error`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Outcome<'a> {
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
-    #[serde(borrow)]
     pub(super) value: Raw<'a>,
-    #[serde(borrow)]
     pub(super) error: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Call<'a> {
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Raw<'a>,
 }
 
@@ -153,9 +127,8 @@ pub(super) struct ToolResult {
 
 /// Arguments of `text_editor`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Editor<'a> {
-    #[serde(borrow)]
     pub(super) command: Text<'a>,
 }
 

@@ -15,20 +15,17 @@ use crate::model::session::{CallStatus, Identity, ModelTotal, Operation, Session
 
 /// What a tool returns, if it returns JSON.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Outcome<'a> {
-    #[serde(borrow)]
     error: Raw<'a>,
     exit_code: Number,
     success: Flag,
-    #[serde(borrow)]
     status: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Block<'a> {
-    #[serde(borrow)]
     text: Text<'a>,
 }
 

@@ -7,56 +7,39 @@ use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Event<'a> {
-    #[serde(borrow)]
     pub(super) event: Text<'a>,
     pub(super) timestamp: When,
     pub(super) completed: When,
     /// In seconds.
     pub(super) working_time: Number,
-    #[serde(borrow)]
     pub(super) span_id: Text<'a>,
     // span_begin; step: action is `begin` or `end`
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) parent_id: Text<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) action: Text<'a>,
     // model
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) role: Text<'a>,
-    #[serde(borrow)]
     pub(super) output: Maybe<Output<'a>>,
     /// `read`: the response is from Inspect's own cache, and was not billed.
-    #[serde(borrow)]
     pub(super) cache: Text<'a>,
     pub(super) retries: Count,
     /// Of a model a string, of a tool an object.
-    #[serde(borrow)]
     pub(super) error: Raw<'a>,
     // tool
-    #[serde(borrow)]
     pub(super) function: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Raw<'a>,
-    #[serde(borrow)]
     pub(super) result: Raw<'a>,
-    #[serde(borrow)]
     pub(super) agent: Text<'a>,
     pub(super) pending: Flag,
     /// Events below a tool or a subtask, in older versions.
-    #[serde(borrow)]
     pub(super) events: Raw<'a>,
     // sample_limit
-    #[serde(borrow)]
     pub(super) message: Text<'a>,
     // compaction
     pub(super) tokens_before: Count,
@@ -64,63 +47,50 @@ pub(super) struct Event<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Output<'a> {
-    #[serde(borrow)]
     pub(super) choices: Vec<Choice<'a>>,
     pub(super) usage: Maybe<Usage>,
-    #[serde(borrow)]
     pub(super) error: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Choice<'a> {
-    #[serde(borrow)]
     pub(super) message: Message<'a>,
-    #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Message<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) role: Text<'a>,
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
-    #[serde(borrow)]
     pub(super) tool_calls: Option<Vec<ToolCall<'a>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ToolCall<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) function: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Raw<'a>,
 }
 
 /// Why a tool failed.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ToolError<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) message: Text<'a>,
 }
 
 /// A content block.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Block<'a> {
-    #[serde(borrow)]
     text: Text<'a>,
 }
 

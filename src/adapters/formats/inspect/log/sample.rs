@@ -23,9 +23,8 @@ const MAX_RETRIES: i64 = 100;
 
 /// What the tool for files does.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Editor<'a> {
-    #[serde(borrow)]
     command: Text<'a>,
 }
 
@@ -46,9 +45,8 @@ pub(super) struct Sample<'a> {
 impl<'a> Sample<'a> {
     pub(super) fn new(context: &Context, record: SampleRecord<'a>, line: i64) -> Self {
         #[derive(Debug, Default, Deserialize)]
-        #[serde(default)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Timed<'a> {
-            #[serde(borrow)]
             timestamp: Text<'a>,
         }
         let sample = record.id.text();

@@ -8,9 +8,8 @@ use crate::model::verdict::Verdict;
 
 /// The score of one scorer.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Score<'a> {
-    #[serde(borrow)]
     value: Raw<'a>,
 }
 

@@ -12,33 +12,24 @@ use crate::json::fields::{Count, Maybe, Number, Text, When};
 use crate::model::session::Tokens;
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Document<'a> {
-    #[serde(borrow)]
     pub(super) info: Info<'a>,
     /// Not parsed, as each one's line is needed.
-    #[serde(borrow)]
     pub(super) messages: Vec<Raw<'a>>,
-    #[serde(borrow)]
     pub(super) trajectory_format: Text<'a>,
-    #[serde(borrow)]
     pub(super) instance_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Info<'a> {
     pub(super) model_stats: Maybe<ModelStats>,
-    #[serde(borrow)]
     pub(super) config: Config<'a>,
-    #[serde(borrow)]
     pub(super) mini_version: Text<'a>,
-    #[serde(borrow)]
     pub(super) task: Text<'a>,
     pub(super) elapsed_seconds: Number,
-    #[serde(borrow)]
     pub(super) exit_status: Text<'a>,
-    #[serde(borrow)]
     pub(super) exception_str: Text<'a>,
 }
 
@@ -50,12 +41,10 @@ pub(super) struct ModelStats {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Config<'a> {
     pub(super) agent: Limits,
-    #[serde(borrow)]
     pub(super) model: Model<'a>,
-    #[serde(borrow)]
     pub(super) environment: Environment<'a>,
 }
 
@@ -67,118 +56,89 @@ pub(super) struct Limits {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Model<'a> {
-    #[serde(borrow)]
     pub(super) model_name: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Environment<'a> {
-    #[serde(borrow)]
     pub(super) cwd: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Message<'a> {
-    #[serde(borrow)]
     pub(super) role: Text<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
     /// A string or blocks.
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
     /// In version 1.
     pub(super) timestamp: When,
-    #[serde(borrow)]
     pub(super) tool_calls: Vec<ToolCall<'a>>,
-    #[serde(borrow)]
     pub(super) tool_call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) extra: Extra<'a>,
     // With the Responses API, the message is the response, and the result of a call is an item.
-    #[serde(borrow)]
     pub(super) object: Text<'a>,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
     pub(super) created_at: When,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
     pub(super) usage: Maybe<Usage>,
-    #[serde(borrow)]
     pub(super) output: Raw<'a>,
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Block<'a> {
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
 }
 
 /// An item of a response of the Responses API.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Item<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: Raw<'a>,
-    #[serde(borrow)]
     pub(super) content: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Extra<'a> {
-    #[serde(borrow)]
     pub(super) response: Maybe<Response<'a>>,
-    #[serde(borrow)]
     pub(super) actions: Option<Vec<Raw<'a>>>,
     pub(super) cost: Number,
     pub(super) timestamp: When,
     // The result of a command.
     pub(super) returncode: Number,
-    #[serde(borrow)]
     pub(super) exception_info: Text<'a>,
     /// Why the agent was interrupted: by its own rules or by the user.
-    #[serde(borrow)]
     pub(super) interrupt_type: Text<'a>,
-    #[serde(borrow)]
     pub(super) exit_status: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Response<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
     pub(super) created: When,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) provider: Text<'a>,
-    #[serde(borrow)]
     pub(super) choices: Vec<Choice<'a>>,
     pub(super) usage: Maybe<Usage>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Choice<'a> {
-    #[serde(borrow)]
     pub(super) finish_reason: Text<'a>,
 }
 

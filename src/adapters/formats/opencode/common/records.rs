@@ -8,52 +8,40 @@ use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 
 /// The facts of a session.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Info<'a> {
-    #[serde(borrow)]
     pub(crate) id: Text<'a>,
-    #[serde(borrow, rename = "parentID")]
+    #[serde(rename = "parentID")]
     pub(crate) parent_id: Text<'a>,
-    #[serde(borrow)]
     pub(crate) directory: Text<'a>,
-    #[serde(borrow)]
     pub(crate) version: Text<'a>,
-    #[serde(borrow)]
     pub(crate) agent: Text<'a>,
     pub(crate) time: Span,
 }
 
 /// A message without its parts.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Message<'a> {
-    #[serde(borrow)]
     pub(crate) id: Text<'a>,
-    #[serde(borrow)]
     pub(crate) role: Text<'a>,
     pub(crate) time: Span,
     // assistant
     /// The id of the prompt that it answers.
-    #[serde(borrow, rename = "parentID")]
+    #[serde(rename = "parentID")]
     pub(crate) parent_id: Text<'a>,
-    #[serde(borrow, rename = "modelID")]
+    #[serde(rename = "modelID")]
     pub(crate) model_id: Text<'a>,
-    #[serde(borrow, rename = "providerID")]
+    #[serde(rename = "providerID")]
     pub(crate) provider_id: Text<'a>,
-    #[serde(borrow)]
     pub(crate) variant: Text<'a>,
-    #[serde(borrow)]
     pub(crate) agent: Text<'a>,
     /// The older name of `agent`.
-    #[serde(borrow)]
     pub(crate) mode: Text<'a>,
-    #[serde(borrow)]
     pub(crate) path: Folder<'a>,
     pub(crate) cost: Number,
     pub(crate) tokens: Maybe<Usage>,
-    #[serde(borrow)]
     pub(crate) finish: Text<'a>,
-    #[serde(borrow)]
     pub(crate) error: Error<'a>,
     /// Whether it is the summary that a compaction made. Users' messages have an object here.
     pub(crate) summary: Flag,
@@ -62,12 +50,10 @@ pub(crate) struct Message<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Folder<'a> {
-    #[serde(borrow)]
     pub(crate) cwd: Text<'a>,
     /// The root of the repository; `/` outside of one.
-    #[serde(borrow)]
     pub(crate) root: Text<'a>,
 }
 
@@ -78,15 +64,13 @@ pub(crate) struct Tools {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Part<'a> {
-    #[serde(borrow)]
     pub(crate) id: Text<'a>,
-    #[serde(borrow, rename = "messageID")]
+    #[serde(rename = "messageID")]
     pub(crate) message_id: Text<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(crate) kind: Text<'a>,
-    #[serde(borrow)]
     pub(crate) text: Text<'a>,
     /// Whether the program wrote the text.
     pub(crate) synthetic: Flag,
@@ -94,21 +78,17 @@ pub(crate) struct Part<'a> {
     pub(crate) ignored: Flag,
     pub(crate) time: Span,
     // tool
-    #[serde(borrow, rename = "callID")]
+    #[serde(rename = "callID")]
     pub(crate) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(crate) tool: Text<'a>,
-    #[serde(borrow)]
     pub(crate) state: State<'a>,
     // step-finish
-    #[serde(borrow)]
     pub(crate) reason: Text<'a>,
     pub(crate) cost: Number,
     pub(crate) tokens: Maybe<Usage>,
     // compaction
     pub(crate) auto: Flag,
     // retry
-    #[serde(borrow)]
     pub(crate) error: Error<'a>,
 }
 
@@ -130,17 +110,12 @@ pub(super) struct Cache {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct State<'a> {
-    #[serde(borrow)]
     pub(crate) status: Text<'a>,
-    #[serde(borrow)]
     pub(crate) input: Raw<'a>,
-    #[serde(borrow)]
     pub(crate) output: Raw<'a>,
-    #[serde(borrow)]
     pub(crate) error: Raw<'a>,
-    #[serde(borrow)]
     pub(crate) metadata: Metadata<'a>,
     pub(crate) time: Span,
 }
@@ -166,59 +141,49 @@ impl Span {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Metadata<'a> {
     pub(super) exit: Number,
-    #[serde(borrow)]
     pub(super) diff: Text<'a>,
     pub(super) exists: Flag,
-    #[serde(borrow)]
     pub(super) filediff: FileDiff<'a>,
     /// The files that a patch changed.
-    #[serde(borrow)]
     pub(super) files: TextOrBlocks<'a, ChangedFile<'a>>,
     /// The child session of the `task` tool.
-    #[serde(borrow, rename = "sessionId")]
+    #[serde(rename = "sessionId")]
     pub(super) session_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct FileDiff<'a> {
-    #[serde(borrow)]
     pub(super) before: Text<'a>,
     pub(super) additions: Count,
     pub(super) deletions: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ChangedFile<'a> {
-    #[serde(borrow)]
     pub(super) file_path: Text<'a>,
-    #[serde(borrow)]
     pub(super) move_path: Text<'a>,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
     pub(super) additions: Count,
     pub(super) deletions: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Error<'a> {
-    #[serde(borrow)]
     pub(crate) name: Text<'a>,
-    #[serde(borrow)]
     pub(crate) message: Text<'a>,
-    #[serde(borrow)]
     pub(crate) data: ErrorData<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct ErrorData<'a> {
-    #[serde(borrow)]
     pub(crate) message: Text<'a>,
     pub(crate) status_code: Number,
 }

@@ -311,9 +311,8 @@ impl Conversation {
 
     fn earlier_action(&mut self, event: &Event<'_>, raw: &[u8], line: i64) {
         #[derive(Debug, Default, Deserialize)]
-        #[serde(default)]
+        #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Said<'a> {
-            #[serde(borrow)]
             content: Text<'a>,
         }
         let (action, time) = (event.action.text(), event.timestamp.0);

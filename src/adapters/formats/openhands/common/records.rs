@@ -10,96 +10,66 @@ use crate::model::session::Tokens;
 
 /// An event, or the state of a conversation (`base_state.json`).
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Event<'a> {
     /// Since 1.0.
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) kind: Text<'a>,
     /// A string, before 1.0 a number.
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) id: Raw<'a>,
     pub(in crate::adapters::formats::openhands) timestamp: When,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) source: Text<'a>,
     // ConversationStateUpdateEvent
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) key: Text<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) value: Raw<'a>,
     // MessageEvent
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) llm_message: Maybe<LlmMessage<'a>>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) llm_response_id: Text<'a>,
     // ActionEvent, ObservationEvent; before 1.0 the name of the action or the observation
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) tool_name: Text<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) tool_call_id: Text<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) tool_call: Maybe<ToolCall<'a>>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) action: Raw<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) observation: Raw<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) error: Raw<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) rejection_reason: Text<'a>,
     // ConversationErrorEvent
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) code: Text<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) detail: Text<'a>,
     // before 1.0
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) args: Raw<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) content: Raw<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) extras: Maybe<Extras<'a>>,
     /// The id of the action of an observation.
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) cause: Raw<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) tool_call_metadata: Maybe<CallMetadata<'a>>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) llm_metrics: Maybe<Metrics<'a>>,
     // in old evaluations, the exit status of a command
     pub(in crate::adapters::formats::openhands) exit_code: Number,
     // base_state.json
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) agent: Maybe<Agent<'a>>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) workspace: Maybe<Workspace<'a>>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) stats: Maybe<Stats<'a>>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) execution_status: Text<'a>,
     /// A page of events.
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) items: Raw<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct LlmMessage<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) content: Raw<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct ToolCall<'a> {
     /// JSON as a string.
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) arguments: Raw<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct Observation<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) content: Raw<'a>,
     pub(in crate::adapters::formats::openhands) is_error: Flag,
     pub(in crate::adapters::formats::openhands) exit_code: Number,
@@ -113,108 +83,87 @@ pub(in crate::adapters::formats::openhands) struct ExitMetadata {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct Extras<'a> {
     pub(in crate::adapters::formats::openhands) metadata: Maybe<ExitMetadata>,
     pub(in crate::adapters::formats::openhands) exit_code: Number,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) agent_state: Text<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) reason: Text<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct CallMetadata<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) function_name: Text<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) tool_call_id: Text<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) model_response: Maybe<ModelResponse<'a>>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct ModelResponse<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) id: Text<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct Agent<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) llm: Llm<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct Llm<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) model: Text<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct Workspace<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) working_dir: Text<'a>,
 }
 
 /// The running totals of a conversation, for each use of a model.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct Stats<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) usage_to_metrics: Pairs<'a, Metrics<'a>>,
     /// The former name.
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) service_to_metrics: Pairs<'a, Metrics<'a>>,
 }
 
 /// The value of a state update that contains the whole state.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct FullState<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) stats: Maybe<Stats<'a>>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) execution_status: Text<'a>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) agent: Maybe<Agent<'a>>,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) workspace: Maybe<Workspace<'a>>,
 }
 
 /// A running total.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct Metrics<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) model_name: Text<'a>,
     pub(in crate::adapters::formats::openhands) accumulated_cost: Number,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) accumulated_token_usage: Maybe<TokenUsage<'a>>,
     /// The costs of the requests: numbers, or objects with `cost`. Only in evaluations.
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) costs: Raw<'a>,
     /// The usage of each request. Only in evaluations.
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) token_usages: Raw<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct TokenUsage<'a> {
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) model: Text<'a>,
     prompt_tokens: Count,
     completion_tokens: Count,
     cache_read_tokens: Count,
     cache_write_tokens: Count,
     reasoning_tokens: Count,
-    #[serde(borrow)]
     pub(in crate::adapters::formats::openhands) response_id: Text<'a>,
 }
 
@@ -238,9 +187,8 @@ impl TokenUsage<'_> {
 /// A string, or the texts of blocks.
 pub(in crate::adapters::formats::openhands) fn text_of(content: Raw<'_>) -> String {
     #[derive(Debug, Default, Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Block<'a> {
-        #[serde(borrow)]
         text: Text<'a>,
     }
     match content.0.first() {

@@ -9,34 +9,27 @@ use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Attribute<'a> {
-    #[serde(borrow)]
     key: Text<'a>,
-    #[serde(borrow)]
     value: Value<'a>,
 }
 
 /// A value, under the name of its type. A 64-bit integer is a string.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Value<'a> {
-    #[serde(borrow)]
     string_value: Raw<'a>,
-    #[serde(borrow)]
     int_value: Raw<'a>,
-    #[serde(borrow)]
     double_value: Raw<'a>,
     bool_value: Flag,
-    #[serde(borrow)]
     array_value: Raw<'a>,
 }
 
 /// The elements of an array.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Elements<'a> {
-    #[serde(borrow)]
     values: TextOrBlocks<'a, Value<'a>>,
 }
 

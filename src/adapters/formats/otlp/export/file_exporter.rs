@@ -33,55 +33,40 @@ pub(super) fn claims(probe: &Probe<'_>) -> u32 {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Record<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: Text<'a>,
-    #[serde(borrow)]
     trace_id: Text<'a>,
-    #[serde(borrow)]
     span_id: Text<'a>,
-    #[serde(borrow)]
     parent_span_id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     start_time: Raw<'a>,
-    #[serde(borrow)]
     end_time: Raw<'a>,
-    #[serde(borrow)]
     attributes: Pairs<'a, Raw<'a>>,
-    #[serde(borrow)]
     status: SpanStatus<'a>,
-    #[serde(borrow)]
     resource: Resource<'a>,
-    #[serde(borrow)]
     instrumentation_scope: Scope<'a>,
     // metrics
-    #[serde(borrow)]
     scope_metrics: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct SpanStatus<'a> {
-    #[serde(borrow)]
     code: Raw<'a>,
-    #[serde(borrow)]
     message: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Resource<'a> {
-    #[serde(borrow)]
     attributes: Pairs<'a, Raw<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 struct Scope<'a> {
-    #[serde(borrow)]
     name: Text<'a>,
 }
 

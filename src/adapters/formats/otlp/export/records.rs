@@ -8,96 +8,72 @@ use crate::json::fields::{Text, TextOrBlocks};
 
 /// One export, of any of the three kinds.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Export<'a> {
-    #[serde(borrow)]
     pub(super) resource_logs: TextOrBlocks<'a, ResourceLogs<'a>>,
-    #[serde(borrow)]
     pub(super) resource_spans: TextOrBlocks<'a, ResourceSpans<'a>>,
-    #[serde(borrow)]
     pub(super) resource_metrics: TextOrBlocks<'a, ResourceMetrics<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Resource<'a> {
-    #[serde(borrow)]
     pub(super) attributes: TextOrBlocks<'a, Attribute<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ResourceLogs<'a> {
-    #[serde(borrow)]
     pub(super) resource: Resource<'a>,
-    #[serde(borrow)]
     pub(super) scope_logs: TextOrBlocks<'a, ScopeLogs<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ScopeLogs<'a> {
-    #[serde(borrow)]
     pub(super) log_records: TextOrBlocks<'a, LogRecord<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct LogRecord<'a> {
-    #[serde(borrow)]
     pub(super) time_unix_nano: Raw<'a>,
-    #[serde(borrow)]
     pub(super) observed_time_unix_nano: Raw<'a>,
-    #[serde(borrow)]
     pub(super) event_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) body: Value<'a>,
-    #[serde(borrow)]
     pub(super) attributes: TextOrBlocks<'a, Attribute<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ResourceSpans<'a> {
-    #[serde(borrow)]
     pub(super) resource: Resource<'a>,
-    #[serde(borrow)]
     pub(super) scope_spans: TextOrBlocks<'a, ScopeSpans<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ScopeSpans<'a> {
-    #[serde(borrow)]
     pub(super) spans: TextOrBlocks<'a, Span<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Span<'a> {
-    #[serde(borrow)]
     pub(super) trace_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) span_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) start_time_unix_nano: Raw<'a>,
-    #[serde(borrow)]
     pub(super) end_time_unix_nano: Raw<'a>,
-    #[serde(borrow)]
     pub(super) attributes: TextOrBlocks<'a, Attribute<'a>>,
-    #[serde(borrow)]
     pub(super) status: SpanStatus<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct SpanStatus<'a> {
     /// A number, or its name.
-    #[serde(borrow)]
     code: Raw<'a>,
-    #[serde(borrow)]
     pub(super) message: Text<'a>,
 }
 
@@ -109,36 +85,29 @@ impl SpanStatus<'_> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ResourceMetrics<'a> {
-    #[serde(borrow)]
     pub(super) resource: Resource<'a>,
-    #[serde(borrow)]
     pub(super) scope_metrics: TextOrBlocks<'a, ScopeMetrics<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ScopeMetrics<'a> {
-    #[serde(borrow)]
     pub(super) metrics: TextOrBlocks<'a, Metric<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Metric<'a> {
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) sum: Sum<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Sum<'a> {
-    #[serde(borrow)]
     pub(super) data_points: TextOrBlocks<'a, Point<'a>>,
-    #[serde(borrow)]
     aggregation_temporality: Raw<'a>,
 }
 
@@ -150,17 +119,12 @@ impl Sum<'_> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Point<'a> {
-    #[serde(borrow)]
     pub(super) attributes: TextOrBlocks<'a, Attribute<'a>>,
-    #[serde(borrow)]
     pub(super) start_time_unix_nano: Raw<'a>,
-    #[serde(borrow)]
     pub(super) time_unix_nano: Raw<'a>,
-    #[serde(borrow)]
     as_int: Raw<'a>,
-    #[serde(borrow)]
     as_double: Raw<'a>,
 }
 

@@ -9,96 +9,70 @@ use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 use crate::model::session::Tokens;
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Record<'a> {
-    #[serde(borrow)]
     pub(super) uuid: Text<'a>,
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
     pub(super) timestamp: When,
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) subtype: Text<'a>,
-    #[serde(borrow)]
     pub(super) cwd: Text<'a>,
-    #[serde(borrow)]
     pub(super) version: Text<'a>,
-    #[serde(borrow)]
     pub(super) git_branch: Text<'a>,
-    #[serde(borrow)]
     pub(super) message: Message<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
     pub(super) usage_metadata: Maybe<Usage>,
     pub(super) context_window_size: Count,
-    #[serde(borrow)]
     pub(super) tool_call_result: Outcome<'a>,
-    #[serde(borrow)]
     pub(super) system_payload: Payload<'a>,
-    #[serde(borrow)]
     pub(super) agent_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) agent_name: Text<'a>,
     pub(super) is_sidechain: Flag,
-    #[serde(borrow)]
     pub(super) forked_from: Fork<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Fork<'a> {
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Message<'a> {
-    #[serde(borrow)]
     pub(super) parts: Vec<Part<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Part<'a> {
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
     pub(super) thought: Flag,
-    #[serde(borrow)]
     pub(super) function_call: Maybe<FunctionCall<'a>>,
-    #[serde(borrow)]
     pub(super) function_response: Maybe<FunctionResponse<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct FunctionCall<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) args: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct FunctionResponse<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) response: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Answer<'a> {
-    #[serde(borrow)]
     pub(super) output: Text<'a>,
-    #[serde(borrow)]
     pub(super) error: Text<'a>,
 }
 
@@ -115,43 +89,33 @@ pub(super) struct Usage {
 
 /// The outcome of a call, besides the result that the model gets.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Outcome<'a> {
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
-    #[serde(borrow)]
     pub(super) error_type: Text<'a>,
-    #[serde(borrow)]
     pub(super) result_display: Display<'a>,
     pub(super) duration_ms: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Payload<'a> {
     // ui_telemetry
-    #[serde(borrow)]
     pub(super) ui_event: UiEvent<'a>,
     // chat_compression
     pub(super) info: Compression,
     // parent_session
-    #[serde(borrow)]
     pub(super) parent_session_id: Text<'a>,
     // turn_result
-    #[serde(borrow)]
     pub(super) state: Text<'a>,
-    #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) error: TurnError<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct TurnError<'a> {
-    #[serde(borrow)]
     pub(super) message: Text<'a>,
 }
 
@@ -163,19 +127,15 @@ pub(super) struct Compression {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct UiEvent<'a> {
-    #[serde(borrow, rename = "event.name")]
+    #[serde(rename = "event.name")]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
     pub(super) duration_ms: Number,
-    #[serde(borrow)]
     pub(super) subagent_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) subagent_id: Text<'a>,
     // api_response
-    #[serde(borrow)]
     pub(super) response_id: Text<'a>,
     pub(super) input_token_count: Count,
     pub(super) output_token_count: Count,
@@ -185,16 +145,11 @@ pub(super) struct UiEvent<'a> {
     pub(super) total_token_count: Count,
     // api_error
     pub(super) status_code: Number,
-    #[serde(borrow)]
     pub(super) error_type: Text<'a>,
-    #[serde(borrow)]
     pub(super) error_message: Text<'a>,
-    #[serde(borrow)]
     pub(super) error: Text<'a>,
     // tool_call
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) mcp_server_name: Text<'a>,
 }
 

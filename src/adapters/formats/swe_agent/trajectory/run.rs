@@ -233,9 +233,8 @@ impl<'a> Run<'a> {
 /// A string, or the first text of blocks.
 fn text_of(content: Raw<'_>) -> String {
     #[derive(Debug, Default, serde::Deserialize)]
-    #[serde(default)]
+    #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Block<'a> {
-        #[serde(borrow)]
         text: crate::json::fields::Text<'a>,
     }
     if content.0.first() == Some(&b'[') {

@@ -14,91 +14,66 @@ use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks};
 use crate::model::session::{CallStatus, EventKind, Tokens};
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Output<'a> {
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) events: Vec<Event<'a>>,
-    #[serde(borrow)]
     pub(super) result: Text<'a>,
     pub(super) is_error: Flag,
     pub(super) exit_code: Number,
-    #[serde(borrow)]
     pub(super) error_message: Text<'a>,
     pub(super) total_cost_usd: Number,
     pub(super) usage: Maybe<Usage>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) provider: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Event<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
     // init
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) working_directory: Text<'a>,
-    #[serde(borrow)]
     pub(super) metadata: Metadata<'a>,
     // user_message, assistant_message
-    #[serde(borrow)]
     pub(super) content: TextOrBlocks<'a, Block<'a>>,
     pub(super) usage: Maybe<Usage>,
-    #[serde(borrow)]
     pub(super) parent_tool_use_id: Text<'a>,
     // tool_execution, permission_request
-    #[serde(borrow)]
     pub(super) tool_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) input: Raw<'a>,
-    #[serde(borrow)]
     pub(super) result: ToolResult<'a>,
     pub(super) granted: Flag,
     // turn_complete
-    #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
     // result, error
     pub(super) success: Flag,
-    #[serde(borrow)]
     pub(super) message: Text<'a>,
     pub(super) duration_ms: Number,
     pub(super) num_turns: Count,
     // usage_limit_detected
-    #[serde(borrow)]
     pub(super) provider: Text<'a>,
-    #[serde(borrow)]
     pub(super) scope: Text<'a>,
-    #[serde(borrow)]
     pub(super) raw: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Metadata<'a> {
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Block<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) input: Raw<'a>,
 }
 
@@ -128,15 +103,12 @@ impl Usage {
 
 /// The result of a tool, here and in the session log.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct ToolResult<'a> {
     pub(crate) success: Flag,
-    #[serde(borrow)]
     pub(crate) output: Raw<'a>,
-    #[serde(borrow)]
     pub(crate) error: Raw<'a>,
     /// Claude's `tool_use_result`.
-    #[serde(borrow)]
     pub(crate) data: Raw<'a>,
 }
 
