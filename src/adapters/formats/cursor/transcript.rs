@@ -9,11 +9,11 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::{subagents, tools};
 use crate::base::time::Time;
-use crate::json::Raw;
 use crate::json::fields::{Text, TextOrBlocks};
 use crate::json::lines::Line;
 use crate::model::places::Place;
@@ -60,18 +60,6 @@ struct Record<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Message<'a> {
     content: TextOrBlocks<'a, Block<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Block<'a> {
-    #[serde(rename = "type")]
-    kind: Text<'a>,
-    text: Text<'a>,
-    // tool_use
-    id: Text<'a>,
-    name: Text<'a>,
-    input: Raw<'a>,
 }
 
 /// The arguments of tools that have names of their own.

@@ -10,12 +10,12 @@ use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::{changes, tools, usage};
 use crate::base::time::Time;
-use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Text, TextOrBlocks, When};
+use crate::json::fields::{Count, Maybe, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::model::errors::ErrorKind;
 use crate::model::places::Place;
@@ -80,20 +80,6 @@ struct Message<'a> {
     role: Text<'a>,
     visibility: Text<'a>,
     content: TextOrBlocks<'a, Block<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Block<'a> {
-    #[serde(rename = "type")]
-    kind: Text<'a>,
-    text: Text<'a>,
-    id: Text<'a>,
-    name: Text<'a>,
-    input: Raw<'a>,
-    tool_use_id: Text<'a>,
-    content: Raw<'a>,
-    is_error: Flag,
 }
 
 #[derive(Debug, Default, Deserialize)]

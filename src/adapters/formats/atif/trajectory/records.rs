@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::opencode::common::reasoning_is_inside;
+use crate::adapters::shared::blocks::TextBlock;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::model::session::Tokens;
@@ -61,19 +62,13 @@ pub(super) struct Step<'a> {
     pub(super) model_name: Text<'a>,
     /// A string or a number.
     pub(super) reasoning_effort: Raw<'a>,
-    pub(super) message: TextOrBlocks<'a, Block<'a>>,
+    pub(super) message: TextOrBlocks<'a, TextBlock<'a>>,
     pub(super) tool_calls: TextOrBlocks<'a, Call<'a>>,
     pub(super) observation: Observation<'a>,
     pub(super) metrics: Maybe<Metrics<'a>>,
     pub(super) is_copied_context: Flag,
     pub(super) llm_call_count: Count,
     pub(super) extra: StepExtra<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Block<'a> {
-    pub(super) text: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

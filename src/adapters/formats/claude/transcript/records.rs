@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::adapters::formats::claude::common::prompts::PromptOrigin;
 use crate::adapters::formats::claude::common::{Message, NotRun, Origin, ToolUseResult};
+use crate::adapters::shared::blocks::TextBlock;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
@@ -80,18 +81,12 @@ pub(super) struct Attachment<'a> {
     #[serde(rename = "type")]
     pub(super) kind: Text<'a>,
     pub(super) command_mode: Text<'a>,
-    pub(super) prompt: TextOrBlocks<'a, PromptBlock<'a>>,
+    pub(super) prompt: TextOrBlocks<'a, TextBlock<'a>>,
     pub(super) origin: PromptOrigin<'a>,
     /// The id that the prompt has elsewhere.
     #[serde(rename = "source_uuid")]
     pub(super) source_uuid: Text<'a>,
     pub(super) is_meta: Flag,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct PromptBlock<'a> {
-    pub(super) text: Text<'a>,
 }
 
 impl Attachment<'_> {

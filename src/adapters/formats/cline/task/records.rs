@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::blocks::Block;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks, When};
@@ -70,20 +71,6 @@ pub(super) struct ModelUsage<'a> {
 pub(super) struct Environment<'a> {
     pub(super) cline_version: Text<'a>,
     pub(super) host_name: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Block<'a> {
-    #[serde(rename = "type")]
-    pub(super) kind: Text<'a>,
-    pub(super) text: Text<'a>,
-    pub(super) id: Text<'a>,
-    pub(super) name: Text<'a>,
-    pub(super) input: Raw<'a>,
-    pub(super) tool_use_id: Text<'a>,
-    pub(super) content: Raw<'a>,
-    pub(super) is_error: Flag,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::records::{Block, HISTORY, Record, Request, ServerName, VIEW, hides_cache_writes};
+use super::records::{HISTORY, Record, Request, ServerName, VIEW, hides_cache_writes};
 use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::changes;
 use crate::adapters::shared::ids::hashed_id;

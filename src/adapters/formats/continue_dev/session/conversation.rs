@@ -4,11 +4,11 @@ use std::hash::Hasher as _;
 
 use super::records::{CallState, Document, FileArgument, Item, Message, PromptLog, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::{changes, usage};
 use crate::base::text::Symbol;
 use crate::json::Raw;
-use crate::json::fields::Text;
 use crate::model::session::{CallStatus, Identity, ModelTotal, Operation, SessionResult, Tokens, Total};
 
 /// A session while its messages are read.
@@ -234,13 +234,8 @@ fn directory(text: &str) -> String {
 
 /// A string, or the texts of blocks.
 fn text_of(content: Raw<'_>) -> String {
-    #[derive(Debug, Default, serde::Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Block<'a> {
-        text: Text<'a>,
-    }
     if content.0.first() == Some(&b'[') {
-        let blocks: Vec<Block<'_>> = content.read();
+        let blocks: Vec<TextBlock<'_>> = content.read();
         return blocks.iter().map(|block| block.text.as_str()).collect();
     }
     if content.is_empty() { String::new() } else { content.text().into_owned() }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::blocks::TextBlock;
 use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, TextOrBlocks, When};
@@ -40,13 +41,7 @@ pub(super) struct Record<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Message<'a> {
-    pub(super) content: TextOrBlocks<'a, Block<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Block<'a> {
-    pub(super) text: Text<'a>,
+    pub(super) content: TextOrBlocks<'a, TextBlock<'a>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::records::Record;
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::changes;
 use crate::adapters::shared::chat_completions::ToolCall;
@@ -21,12 +22,6 @@ struct Outcome<'a> {
     exit_code: Number,
     success: Flag,
     status: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Block<'a> {
-    text: Text<'a>,
 }
 
 /// A session while its rows or messages are read.
@@ -221,6 +216,6 @@ fn is_interruption(message: &Record<'_>) -> bool {
 
 /// A string, or the texts of blocks.
 fn text_of(content: Raw<'_>) -> String {
-    let content: TextOrBlocks<'_, Block<'_>> = content.read();
+    let content: TextOrBlocks<'_, TextBlock<'_>> = content.read();
     content.joined(|block| block.text.as_str())
 }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::usage::Usage;
+use crate::adapters::shared::blocks::TextBlock;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 
@@ -87,17 +88,10 @@ pub(super) struct ToolError<'a> {
     pub(super) message: Text<'a>,
 }
 
-/// A content block.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Block<'a> {
-    text: Text<'a>,
-}
-
 /// The text of a string or of blocks. A text that is stored as an attachment is left out.
 pub(super) fn text_of(content: Raw<'_>) -> String {
     let text: String = if content.0.first() == Some(&b'[') {
-        let blocks: Vec<Block<'_>> = content.read();
+        let blocks: Vec<TextBlock<'_>> = content.read();
         blocks.iter().map(|block| block.text.as_str()).collect()
     } else if content.0.first() == Some(&b'"') {
         content.text().into_owned()

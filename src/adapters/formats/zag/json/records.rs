@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::claude::common::CallResult;
+use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::Builder;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -64,17 +65,6 @@ pub(super) struct Event<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Metadata<'a> {
     pub(super) session_id: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Block<'a> {
-    #[serde(rename = "type")]
-    pub(super) kind: Text<'a>,
-    pub(super) text: Text<'a>,
-    pub(super) id: Text<'a>,
-    pub(super) name: Text<'a>,
-    pub(super) input: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
