@@ -80,6 +80,29 @@ fn layers_import_only_layers_below() {
     assert!(removed.is_empty(), "no longer true, remove from `KNOWN_IMPORTS`: {removed:#?}");
 }
 
+/// The directories and files of `src/adapters`, from the bottom up: none imports one above it.
+const ADAPTERS: [&str; 9] =
+    ["engine", "shared", "described", "formats", "registry", "vocabulary", "unread", "detect", "driver"];
+
+/// The engine depends on no format, and formats do not depend on the list of them. Tests of a module may use all.
+#[test]
+fn adapters_import_only_what_is_below() {
+    let floor = |name: &str| ADAPTERS.iter().position(|other| *other == name);
+    for (file, lines) in sources() {
+        let Some(name) = file.strip_prefix("adapters/").and_then(|path| path.split(['/', '.']).next()) else { continue };
+        let Some(own) = floor(name) else {
+            assert_eq!(name, "mod", "src/{file} is on no floor");
+            continue;
+        };
+        for line in lines.iter().take_while(|line| *line != "#[cfg(test)]") {
+            for imported in names_after(line, "crate::adapters::") {
+                let is_below = floor(imported).is_some_and(|other| other <= own);
+                assert!(is_below, "src/{file} imports what is above it, or a re-export: {line}");
+            }
+        }
+    }
+}
+
 /// A `mod.rs` only declares and re-exports: code is in files that are named for what they do.
 #[test]
 fn modules_only_declare_and_reexport() {

@@ -22,6 +22,7 @@ mod databases;
 mod drift;
 #[cfg(feature = "archive")]
 mod faults;
+mod format_pages;
 #[cfg(feature = "archive")]
 mod formats;
 mod golden;

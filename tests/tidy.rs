@@ -5,7 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::{self, ADAPTERS};
-use agentlogs::model::session::Capabilities;
 use regex::Regex;
 
 use crate::{lines_of, root, samples};
@@ -37,35 +36,6 @@ fn every_format_has_samples_that_it_claims() {
             "{}: at least two samples are required",
             adapter.id
         );
-    }
-}
-
-/// Each format has a section in docs/formats.md, and a row in the table of capabilities.
-#[test]
-fn every_format_is_documented() {
-    const COLUMNS: [Capabilities; 9] = [
-        Capabilities::TOOL_CALLS,
-        Capabilities::FILE_CHANGES,
-        Capabilities::SUBAGENTS,
-        Capabilities::COMPACTIONS,
-        Capabilities::RETRIES,
-        Capabilities::PERMISSION_DENIALS,
-        Capabilities::WEB_SEARCHES,
-        Capabilities::USER_TURNS,
-        Capabilities::TURNS,
-    ];
-    let text = fs::read_to_string(root().join("docs/formats.md")).unwrap();
-    for adapter in ADAPTERS {
-        assert!(text.contains(&format!("\n### `{}`\n", adapter.id)), "{} has no section", adapter.id);
-        let marks =
-            COLUMNS.map(|capability| if adapter.capabilities.has(capability) { " ✓ |" } else { "  |" }).concat();
-        let row = format!("\n| `{}` |{marks}\n", adapter.id);
-        assert!(text.contains(&row), "{} has no row{row}", adapter.id);
-    }
-    let is_known = |id: &str| ADAPTERS.iter().any(|adapter| adapter.id == id);
-    let sections = text.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`'));
-    for id in sections {
-        assert!(is_known(id), "{id} is not a format");
     }
 }
 

@@ -22,6 +22,7 @@ pub mod described;
 mod detect;
 mod driver;
 mod engine;
+#[allow(clippy::doc_markdown, reason = "the comments of formats are pages")]
 mod formats;
 mod registry;
 pub mod shared;

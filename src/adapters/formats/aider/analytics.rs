@@ -3,6 +3,20 @@
 //! A process begins with `launched`, and is a session from its `cli session` or `gui session`. Processes that run at the same time
 //! write to one file: a message belongs to the process whose running cost, with the cost of the message, is its `total_cost`.
 //! `exit` ends the process that was launched last. The prompt includes cached tokens, which are not logged.
+//!
+//! # `aider-analytics`
+//!
+//! The file of `aider --analytics-log`. Recognised by `event` (an event of Aider), `properties`, `user_id` and `time`. Seen: one
+//! file with 1000 events.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | a hash of a `cli session` or `gui session`. Processes without one (`aider --version`) are no sessions |
+//! | turn | `message_send`: `main_model` (unknown if `REDACTED`), `prompt_tokens`, `completion_tokens`, `cost` |
+//! | which session | several processes write at the same time: the one whose running cost and this `cost` sum to `total_cost`, else the last one |
+//! | status | `exit` ends the process that was launched last: `success` if a message is last, else `incomplete` |
+//!
+//! *Exact*, but the prompt includes cached tokens, which are not logged.
 
 use serde::Deserialize;
 

@@ -1,5 +1,13 @@
 //! Aider's LLM history: each request with its time, and the response with its time. Processes append to one file, and nothing
 //! separates them: a file is one session.
+//!
+//! # `aider-llm-history`
+//!
+//! The file of `aider --llm-history-file`, plain text. Recognised by its first line, `TO LLM` with a time. Seen: one file with 33
+//! requests. A file is one session, as nothing separates the runs: a hash of its first line. A turn is an `LLM RESPONSE`, with its
+//! duration from `TO LLM`. *Unknown*: tokens, cost and model.
+//!
+//! A chat that is in two of Aider's three logs is two sessions: nothing in them connects them. Read one of them.
 
 use crate::adapters::engine::text_loop::{TextFold, fold_text};
 use crate::adapters::engine::{Adapter, Context};

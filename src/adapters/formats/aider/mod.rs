@@ -1,6 +1,6 @@
 //! Formats of Aider.
 //!
-//! Aider's three logs, none of which contains a session id (docs/formats.md#aider-chat):
+//! Aider's three logs, none of which contains a session id (docs/formats/aider.md#aider-chat):
 //!
 //! - [`chat`]: `.aider.chat.history.md`, Markdown, with rounded counts;
 //! - [`analytics`]: the file of `--analytics-log`, with exact counts;

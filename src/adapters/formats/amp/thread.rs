@@ -1,5 +1,5 @@
 //! Sourcegraph's Amp: thread files `~/.local/share/amp/threads/T-*.json`, of versions that kept threads on disk
-//! (docs/formats.md#amp-thread).
+//! (docs/formats/amp.md#amp-thread).
 //!
 //! Amp's source is not public. The rules are those on which several public readers and their fixtures agree:
 //!
@@ -8,6 +8,26 @@
 //! - An event of the usage ledger belongs to a message if its `toMessageId`, or its model and counts, are those of the
 //!   message. It then only contains the time. Any other event is a response without a message.
 //! - Credits are not dollars: the cost is unknown.
+//!
+//! # `amp-thread`
+//!
+//! Sourcegraph's Amp, `~/.local/share/amp/threads/T-*.json`, one document. Recognised by an `id` that begins with `T-`, `created`,
+//! and `messages` or `usageLedger`. Amp's source is not public: the rules are those on which several public readers and their
+//! fixtures agree.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, cwd | `id`; the first `env.initial.trees[].uri` |
+//! | turn | an assistant's message with `usage`, by `messageId`: `model`, `timestamp` |
+//! | tokens | `inputTokens`, `outputTokens`, `cacheReadInputTokens`, `cacheCreationInputTokens`, disjoint; GPT models have no price for cache writes, so theirs count as input |
+//! | ledger | each event of `usageLedger` belongs to the message of its `toMessageId`, or to the one with its model and counts, and contains the response's time; any other event is a turn of its own |
+//! | call | `tool_use` blocks; `tool_result` with `run.status` `done`, `error`, else `incomplete`; `exitCode` of a shell |
+//! | file change | the call's path; of an edit the lines of `old_str` and `new_str`, unknown with `replace_all`. Whether a file is new is unknown |
+//! | user turns | user messages with text |
+//! | status | the last message is an answer without calls: `success`; else `incomplete` |
+//!
+//! *Unknown*: cost, as credits are not dollars; reasoning; cached tokens of a response that is only in the ledger, if its event
+//! does not contain them.
 
 use serde::Deserialize;
 

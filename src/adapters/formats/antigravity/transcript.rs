@@ -1,5 +1,5 @@
 //! Google's Antigravity, of the CLI and of the editor: `brain/ID/.system_generated/logs/transcript_full.jsonl`, and
-//! `transcript.jsonl` beside it (docs/formats.md#antigravity-transcript).
+//! `transcript.jsonl` beside it (docs/formats/antigravity.md#antigravity-transcript).
 //!
 //! Antigravity's source is not public. The rules are those on which recorded transcripts and several public readers agree:
 //!
@@ -8,6 +8,34 @@
 //! - Results have no id. They are the steps after their response, in the order of its calls.
 //! - `transcript.jsonl` has the same steps with long texts cut. Either file can lack steps of the other one.
 //! - No record contains tokens or costs.
+//!
+//! # `antigravity-transcript`
+//!
+//! Google's Antigravity, of the CLI and of the editor: `~/.gemini/antigravity-cli/brain/ID/.system_generated/logs/`, or
+//! `antigravity` and `antigravity-ide` in its place, with `transcript_full.jsonl` and `transcript.jsonl`, which has the same steps
+//! with long texts cut. Recognised by `step_index`, with a `source` and a `type` in capital letters. Its source is not public. From
+//! public transcripts and readers, May to October 2026; one abridged transcript was at hand.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | the directory `ID`, else a hash of the first record. Both files are one session: steps with the same index are one |
+//! | order | `step_index`: a step may be written before the one that precedes it. The last record of a step counts, as a result is written when its tool starts and again when it ends |
+//! | model, effort | the setting `Model Selection` in the last prompt, as displayed: `Gemini 3 Pro (High)` is the model `Gemini 3 Pro` with the effort `high` |
+//! | cwd | `Cwd` of the first command |
+//! | turn | a `PLANNER_RESPONSE`, without counts |
+//! | call | its `tool_calls`, whose arguments are mostly encoded as JSON once more; `call_mcp_tool` is the tool of the server that it names |
+//! | result | calls and results have no ids: the step with the index of the response plus the place of the call, else the next step of the model. A step of the type `ERROR_MESSAGE` while a call is open is its result |
+//! | call status | `error`: the `status` `ERROR`, an `error`, or an exit code other than 0; `denied`: an error that contains "tool call denied", or that the user denied it. A command that goes on in the background is `ok` until a message reports its end |
+//! | exit code | `exit_code`; in versions without it "exited with code N", "failed with exit code: N" or "completed successfully" in the first line of the result |
+//! | call duration | `Completed At` less `Created At` in the result: whole seconds |
+//! | file change | the path of an edit or a write; lines of the diffs in the result, of a new file those of `CodeContent`, else those of a line diff of the arguments |
+//! | subagent | each `conversationId` in the result of `invoke_subagent`: a session of its own. Its parent is the one that names it, the sender of the message with which it begins, or the one to which it sends messages; its prompts are not typed |
+//! | events | `CHECKPOINT` (compaction), `ERROR_MESSAGE` without an open call (error), refusals |
+//! | user turns | `USER_INPUT` with the source `USER_EXPLICIT` |
+//! | status | the last step: an answer without calls is `success`, an error is `error`; else `incomplete` |
+//!
+//! *Unknown*: tokens and costs. Time of the answer: `created_at` is when a step began. Artifacts (`*.metadata.json`) and the list of
+//! prompts `history.jsonl` are `auxiliary`. The conversations in `conversations/*.pb` and `*.db` are not read ([below](formats.md#not-read)).
 
 use self::records::{Record, Step};
 use self::session::Session;

@@ -1,10 +1,33 @@
 //! ATIF, the Agent Trajectory Interchange Format of Harbor: one document, converted from the log of any agent
-//! (docs/formats.md#atif).
+//! (docs/formats/atif.md#atif).
 //!
 //! The schema is that of Harbor's own models (1.0 to 1.8). A step with metrics is one response. `prompt_tokens` is the whole
 //! prompt, cached or not; cache writes are in `extra`, which the schema leaves open. Copied steps count in the trajectory
 //! from which they were copied. `final_metrics` is the sum over all steps; its cost includes subagents, even if their
 //! trajectories are in other documents.
+//!
+//! # `atif`
+//!
+//! Harbor's Agent Trajectory Interchange Format, one document, of any agent. Recognised by `schema_version` `ATIF-…`. From Harbor's
+//! models, 1.0 to 1.8.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, runtime, version | `session_id` (not "unknown"), else a hash of the first step; `agent.name`: Harbor's name of a known runtime becomes the name used here (`claude-code` → `claude`), others are kept; `agent.version` |
+//! | turn | an agent's step with `metrics`: prompt minus cached minus cache writes, completion, cached; cache writes, 1h part and reasoning from `extra` |
+//! | total | `final_metrics`, if they cover exactly this session: not in a part that another file continues, nor with subagents in other documents |
+//! | cost | `cost_usd`, unless it is an estimate by its `cost_source` |
+//! | subagent | nested `subagent_trajectories`; references to others |
+//! | call | `tool_calls` with the results of their step's `observation` |
+//! | status | the last step: an answer without calls, or with a call that ends the work (`mark_task_complete`, `finish`, `submit`), is `success`; else `incomplete` |
+//!
+//! Steps have no ids: in several documents of one session, steps with the same time, model, agent and tokens are one. If any other
+//! log of the session is read, a trajectory adds nothing
+//! ([several views of one session](accounting.md#several-views-of-one-session)).
+//!
+//! Copied steps (`is_copied_context`) count in the trajectory from which they were copied. Harbor's converters for opencode, mimo,
+//! openclaw and rovodev exclude cache writes from the prompt; those for opencode and mimo exclude reasoning from the completion. If
+//! a converter disagrees with the agent's own log, use that log.
 
 use self::records::Document;
 use self::session::{Place, Trajectory};

@@ -5,6 +5,41 @@
 //! contain only a part of the output tokens (`docs/accounting.md#identity-of-a-response`). `result.modelUsage` contains everything
 //! that a process was billed for, including what no line contains: it is the total, never added to the lines
 //! (`docs/accounting.md#totals-against-turns`).
+//!
+//! # `claude-stream-json`
+//!
+//! Recorded `claude -p --output-format stream-json`, or the array of `json --verbose`. Recognised by `session_id` (not `sessionId`)
+//! with `uuid`, `parent_tool_use_id` or `tools`, which Cursor's stream does not have. Seen: 28 files, 2.0.76 to 2.1.143,
+//! and trimmed ones of 2.1.28x, whose `result` has its `type` near its end.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, model, cwd, version | `session_id`; `init`: `model`, `cwd`, `claude_code_version` |
+//! | runtime | `qwen` if `init` has `qwen_code_version`: its input includes what was read from the cache, and its `result.usage` all agents (from its source). `amp` if the id begins with `T-`. Else `claude` |
+//! | turn | one per `message.id`, counts as in `claude-transcript` |
+//! | total | `result.modelUsage` by model, with `costUSD`, `webSearchRequests`, `contextWindow`; without it `result.usage`, which excludes subagents. The part beyond the turns is a row of grain `session` |
+//! | killed process | its responses are not included in any `result`. If the prompts since the previous `result` do not fit into a `result`, the responses before an `init` are those of a killed process, and are added to the total |
+//! | cost | `result.total_cost_usd`; the part that is not assigned to a model is added to the model with the largest cost |
+//! | duration, API duration, stated turns | `duration_ms`, `duration_api_ms`, `num_turns`, once per `uuid` (without one: per cost and duration) |
+//! | subagent | `parent_tool_use_id`; `subagent_type` of that call |
+//! | call, file change | as in `claude-transcript`, structured result in `tool_use_result`; refusals also from `tool_result_meta[].non_execution_kind`, with the same words as `toolDenialKind`, and from `permission_denials` |
+//! | events | `status: compacting` and its `compact_boundary` are one compaction; `api_retry`, `api_error` (retry); failed results and lines with `error` (error); subagents; denials |
+//! | limits | `rate_limit_event`: `rate_limit_info.rateLimitType` is the window, with `resetsAt` and 100 times `utilization`; newer versions contain all windows in `unifiedWindows`. `reached` is the `status` `rejected`. Minutes follow from the names `five_hour` and `seven_day…` (public examples; not in the files seen) |
+//! | user turns | user lines of the main agent, except results and `isSynthetic`, if the recording contains them |
+//! | status | the last `result`: `success` only if `subtype` is `success` and `is_error` is not true (both traps occur: 3 files with `error_max_turns` and `is_error` false). A main response after it, or no `result` (4 of 28): `incomplete` |
+//!
+//! *Exact*: tokens and cost of a session that ends with a `result` (`total_cost_usd` is the sum of `modelUsage`). Times are
+//! unknown before 2.1.28x. *Lower bound*: without a `result`, as the lines contain the output count from the start of the stream
+//! (296 on the lines, 8,555 in the `result` of one run); after a killed process; with subagents, if a `result` has no
+//! `modelUsage`. *Conflict*: a `result` below the sum of its lines.
+//!
+//! # `claude-json`
+//!
+//! The object of `claude -p --output-format json`. Recognised by `type: result` with `session_id` and one of `total_cost_usd`,
+//! `modelUsage`, `num_turns`. Seen: 9 files. Read as the `result` above; a log with only `result` records has this format. All
+//! tokens are in rows of grain `session`, one for each model; `turns` is `num_turns`. The session's model is the one in
+//! `modelUsage` whose counts are closest to `usage`, not the first key. *Exact*, except that reasoning and the calls are unknown.
+//! `cache_write_1h_tokens` is known for the model whose cache writes are those of `usage`.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -4,6 +4,45 @@
 //! A response is one `message.id` over all its lines and files (`docs/accounting.md#identity-of-a-response`). A resumed session
 //! begins as a copy of the old one: the ledger counts each response once. `toolUseResult.usage` of a call that runs a subagent is the
 //! usage of the subagent's last response, which no progress record contains (`docs/accounting.md#subagents`).
+//!
+//! # `claude-transcript`
+//!
+//! `~/.claude/projects/**/*.jsonl`. Subagents are in `SESSION/subagents/agent-*.jsonl`, in files next to the session (2.0), in the
+//! session's file as sidechains (1.0), or in `progress` records of the parent. Recognised by `sessionId` (not `session_id`) with
+//! `type` `assistant`, `user`, `system`, `progress`; `summary` with `leafUuid`; `file-history-snapshot` with `messageId`. Seen:
+//! 332 files, 1.0.17 to 2.1.181, and parts of 2.1.258 and 2.1.260.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `sessionId` of each record: a file may contain several (4 files do); a subagent's file contains its parent's |
+//! | version, cwd, branch, entrypoint | `version` (the last), `cwd`, `gitBranch`, `entrypoint` (the first) |
+//! | turn | one per `message.id` over all lines and files; model `message.model`; time of its first line |
+//! | input, cache read, cache write | `message.usage.input_tokens`, `cache_read_input_tokens`, `cache_creation_input_tokens`; its 1-hour part is `cache_creation.ephemeral_1h_input_tokens` |
+//! | output, reasoning | `output_tokens`, the largest of its lines; `output_tokens_details.thinking_tokens` |
+//! | service tier, speed, web searches | `usage.service_tier`, `speed`, `server_tool_use.web_search_requests`; `inference_geo`, for the price |
+//! | parts of a response | `usage.iterations[]` of the types `advisor_message` and `compaction`, and attempts that a `fallback_message` replaced, are turns with their own model ([parts of a response](accounting.md#parts-of-a-response)) |
+//! | total | `cost-state`: the sums of a process by model, with the cost ([saved totals](accounting.md#saved-totals)) |
+//! | parent | `forkedFrom.sessionId`, `parentSessionId` of `fork-context-ref`, `session_id` of a job (`sessionKind: bg`), else the owner of a copied history |
+//! | subagent | `isSidechain` with `agentId`, or `progress.data` of type `agent_progress`; its type is `subagent_type` of the call |
+//! | subagent's last response | `toolUseResult.usage` of the Task or Agent result, unless a response with the same prompt is logged |
+//! | cost | `costUSD` of the line, in versions that log it; else unknown |
+//! | call | `tool_use`, `server_tool_use`, `mcp_tool_use` blocks; result `tool_result` with `is_error` and `toolUseResult`, which can be on an earlier line than a parallel call |
+//! | call status | `toolDenialKind`: `user-rejected`, `automode-blocked`, `automode-unavailable` and `permission-rule` are `denied`, `interrupted` is `cancelled`. Without it, `denied` by the beginning of a failed result's text; `error` if `is_error` (unless `returnCodeInterpretation` explains the exit status) or `interrupted`; else `ok` |
+//! | exit code | of a failed shell call: `Exit code N` at the beginning of its text |
+//! | call duration | `toolUseResult.durationMs`, `totalDurationMs` or `durationSeconds`, else the result's time less the call's |
+//! | file change | `toolUseResult.filePath`, `type`, `structuredPatch`; a new file's lines from its `content`. `agent_progress` and subagents' files contain none of these: the lines are those of a line diff of the call's arguments (the same numbers in 778 of 781 edits that have both), unknown with `replace_all`. A write adds all lines of its content; the lines that it replaces in an older file are unknown |
+//! | events | `compact_boundary` (compaction), `api_error` (retry), lines with `isApiErrorMessage` (error), first record of an agent (subagent), refused calls |
+//! | user turns | user lines with text or an image, except results, `isMeta`, `isCompactSummary`, sidechains, and texts that the program writes (`<command-name>`, `<local-command-…`, `<system-reminder>`, `<bash-…`, `[Request interrupted`). `origin.kind`, `promptSource` and `turnOrigin` state the author; without them, texts that begin as messages of other agents are not typed (`<task-notification>`, `Another Claude session sent a message:`, `<teammate-message`, `<cross-session-message`, `[Cross-session`, `[Subagent hand-back]`). Also attachments of the type `queued_command` with `commandMode: prompt` |
+//! | status | there is no end record: `error` if the last main record is an API error; `aborted` if it is "[Request interrupted by user…"; `success` if the last main response did not stop for a tool and none of its calls is open; else `incomplete` |
+//!
+//! *Exact*: input and cache counts (they never differ between the lines of one id: 0 of 19,810), and output since about 2.1.62.
+//! *Lower bound*: output if more than half of the main agent's and subagents' responses have no `stop_reason`: 2.0 to 2.1.42 log
+//! the count from the start of the stream (null in 53 % of responses of 2.0.64, in nearly all of 2.1.12 to 2.1.42;
+//! anthropics/claude-code#22686). Also if a response of a subagent has no `stop_reason` and at most 32 output tokens, if a response
+//! was aborted
+//! (`isAbortedMidStream`), or if only the last response of an agent is logged. *Unknown*: the model of such an agent.
+//! `<synthetic>` responses are not turns (39 seen). Journals (`journal.jsonl`) and states (`workflows/wf_*.json`) of workflows,
+//! `custom-title.json` and `.claude/jobs/*/timeline.jsonl` are auxiliary.
 
 use self::records::Record;
 use self::session::Session;

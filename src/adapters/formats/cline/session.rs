@@ -1,7 +1,29 @@
-//! Sessions of Cline's CLI and of everything else that is built on its SDK (docs/formats.md#cline-session), described by data.
+//! Sessions of Cline's CLI and of everything else that is built on its SDK (docs/formats/cline.md#cline-session), described by data.
 //!
 //! The rules are those of Cline's contract of the file (`sdk/packages/core/docs/messages-contract-v1.md`) and of the schema of the
 //! manifest beside it (`session-manifest.ts`). Input includes both caches, as with the AI SDK, whose counts are stored.
+//!
+//! # `cline-session`
+//!
+//! Cline since 4 and its CLI, `~/.cline/data/sessions/SESSION/`: `SESSION.messages.json`, `AGENT.messages.json` of subagents
+//! and teammates, and the manifest `SESSION.json`. Recognised by `version` 1 with `sessionId`, `updated_at` and `messages`, or
+//! with `session_id`, `pid` and `workspace_root`. From Cline's contract of these files, and its tests of usage. The format is
+//! described by data, in `src/adapters/formats/cline/session.rs`.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `sessionId`, which agents share with their lead; `session_id` of the manifest |
+//! | turn | an assistant's message with `metrics`, by its id |
+//! | tokens | `inputTokens` minus both caches, `outputTokens`, `cacheReadTokens`, `cacheWriteTokens` (6,538 = 3 + 6,535 in Cline's own test) |
+//! | cost | `metrics.cost` |
+//! | model, provider, time | `modelInfo`, `ts`: a prompt has no time |
+//! | call | `tool_use` and `tool_result` blocks; `is_error` |
+//! | subagent | turns and calls of files whose `agent` is `subagent` or `teammate` |
+//! | cwd, entrypoint, exit code | the manifest: `cwd`, `source`, `exit_code` |
+//! | status | `status` of the manifest: `completed`, `failed`, `cancelled`; else the last message: an answer is `success`, a call `incomplete` |
+//!
+//! *Exact* by the contract. Messages that a compaction removed from the file are lost. `hooks.jsonl`, `*.log` and `sessions.db`
+//! repeat parts of it and are not read.
 
 use crate::adapters::described;
 use crate::adapters::described::{Calls, Description, Facts, Results, TokenPaths};

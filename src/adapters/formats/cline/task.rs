@@ -1,5 +1,5 @@
 //! The task directories of Cline (until 4.0) and of its forks Roo Code and Kilo Code (until 5): `tasks/ID/*.json`
-//! (docs/formats.md#cline-task).
+//! (docs/formats/cline.md#cline-task).
 //!
 //! Each file contains a part of the task. The ledger joins them by the name of the directory, which no file contains.
 //!
@@ -13,6 +13,54 @@
 //! Whether `tokensIn` includes cached tokens depends on the program. Cline: only with providers that pass on the prompt count
 //! of OpenAI's interface. Roo Code since 3.29.5 and Kilo Code since 4.119.0: always; before, except with Anthropic's
 //! interface (`costResult.totalInputTokens` in their `Task.ts`). Cached tokens are never subtracted from a smaller count.
+//!
+//! # `cline-task`
+//!
+//! Cline until 4.0, `tasks/ID/*.json` below `saoudrizwan.claude-dev` or `~/.cline/data`. Roo Code and Kilo Code are its forks and
+//! write the same files:
+//!
+//! - `ui_messages.json`: records of `type` `ask` or `say` with `ts`. It contains requests, prompts and the outcome.
+//! - `api_conversation_history.json`: `role` and `content` with `<environment_details>`. It contains the calls.
+//! - `task_metadata.json`: `files_in_context`. It contains models and version.
+//!
+//! The program is recognised by words that only it uses (for Cline `modelInfo`, `model_usage`, `checkpoint_created`, …), or by the
+//! directory; without either it is Cline. From their sources.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | the name of the directory, which joins the files: a UUID or a time in ms; else a hash of the first record |
+//! | model, provider | `modelInfo`; that of the session if `model_usage` and `<model>` contain only one |
+//! | turn | `api_req_started`: a JSON string, filled in when the request ends; identified by its time and that of the task's first message |
+//! | tokens | `tokensIn`, `tokensOut`, `cacheReads`, `cacheWrites`; see below |
+//! | cost | `cost` of each |
+//! | more turns | `subagent_usage` (a subagent's requests in one), `deleted_api_reqs`, and `condense_context`, whose tokens are unknown |
+//! | call | `tool_use` and `tool_result` blocks; in older versions the text `[tool for 'target'] Result:`. Their turns are unknown |
+//! | call status | `denied`: "The user denied this operation", `"status":"denied"`; `error`: `is_error`, "The tool execution failed", `"status":"error"` |
+//! | file change | the path, or the patch; lines from the patch, from SEARCH/REPLACE blocks in `diff`, or from the old and new text of the arguments |
+//! | events | a new `conversationHistoryDeletedRange`, `condense_context`, `sliding_window_truncation` (compaction), `api_req_retried`, `api_req_retry_delayed`, `error_retry` (retry), `error`, `api_req_failed`, `mistake_limit_reached` (error), `cancelReason` (abort or error) |
+//! | user turns | `task`, `user_feedback`, a `text` as the first message |
+//! | cwd, agent | `# Current Working Directory (…)` or `# Current Workspace Directory (…)`; `<slug>` |
+//! | status | the last message: an answer or a question is `success`; a failed request `error`; `user_cancelled` is `aborted`; else `incomplete` |
+//!
+//! Whether `tokensIn` includes cached tokens depends on the program. Cline: only with providers that pass on the prompt count of
+//! OpenAI's interface. Roo Code since 3.29.5 and Kilo Code since 4.119.0 (in agentlogs: since 2025-11-01 and 2025-11-12): always;
+//! before, except with `apiProtocol` `anthropic`. Cached tokens are never subtracted from a smaller count. *Lower bound*: a request
+//! that was cut before its counts were filled in; and in Cline a request with the provider `cline` to a model of Anthropic with 0
+//! `cacheWrites`: its writes are a part of `tokensIn` (50,858 of 50,868 in the one request whose cost proves it), so
+//! `cache_write_tokens` is unknown.
+//!
+//! Each file has counters of its own. With `ui_messages.json` alone, the counters of calls, file changes, subagents and denials
+//! are NULL; without it, those of turns, prompts, compactions and retries.
+//!
+//! # `roo-task`
+//!
+//! Roo Code, below `rooveterinaryinc.roo-cline`. Read as `cline-task`; only Roo Code uses the words `apiProtocol`, `<slug>`,
+//! `checkpoint_saved`, `condense_context`, `api_req_retry_delayed`.
+//!
+//! # `kilo-task`
+//!
+//! Kilo Code until 5, below `kilocode.kilo-code`. Read as `cline-task`; only Kilo Code uses the words `inferenceProvider`,
+//! `usageMissing`, `metadata.kiloCode`, `payment_required_prompt`, `invalid_model`, `checkpoint_restore`.
 
 use self::records::{HISTORY, VIEW};
 use self::session::Task;

@@ -3,6 +3,26 @@
 //! `turn.completed.usage` is the thread's running total, and its input includes cached tokens
 //! (`docs/accounting.md#totals-against-turns`). The stream contains no model, directory, time or cost. Item ids begin at `item_0` in
 //! every recording.
+//!
+//! # `codex-exec`
+//!
+//! Recorded `codex exec --json`. Recognised by `thread.started`, `turn.started`, `turn.completed`, `turn.failed`, or `item.*` with
+//! an `item`. Seen: 17 files.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `thread_id`; without it a hash of the first item or error |
+//! | tokens | `turn.completed.usage`, fields as in a rollout: a running total of the thread. Rows of grain `session`, one per step between two totals |
+//! | turns | the number of `turn.completed` |
+//! | call | `command_execution`, `file_change`, `web_search`, `mcp_tool_call`, `collab_tool_call`; by `id` within a recording, as ids begin at `item_0` in each recording |
+//! | call status | `declined`: `denied`; `failed`, or an `error`: `error`; a search is `ok` when it is completed |
+//! | file change | `changes[].path` and `kind`; lines unknown |
+//! | events | `error` that begins with "Reconnecting" (retry), other `error`, `turn.failed`, items of type `error` (with the code `warning`), threads in `receiver_thread_ids` (subagent), refusals |
+//! | status | `turn.completed`: `success`; `turn.failed`, or an `error` as the last line: `error`; else `incomplete` |
+//!
+//! *Exact*: totals of runs that ended. Codex's source and openai/codex#17539 show that the usage is the thread's total. Over
+//! several recordings of one thread, a total with no count below another total includes it; other totals add up. *Unknown*: model,
+//! times, directory, cost; a sidecar or `--model` may state them. An item of type `error` is a warning, not a failed run.
 
 use foldhash::HashSet;
 use serde::Deserialize;

@@ -1,6 +1,19 @@
 //! `codex exec --json` before 0.44: a configuration line, the prompt, then `{id, msg}` records.
 //!
 //! The configuration contains the model and the directory.
+//!
+//! # `codex-exec-legacy`
+//!
+//! `codex exec --json` before 0.44: a configuration line, then `{id, msg}`. Recognised by `id` with `msg.type`, or `workdir`,
+//! `model` and `sandbox` together. Not seen in real logs; from Codex's source.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `session_configured.session_id`, else a hash of the first prompt, call or answer |
+//! | model, provider, effort, cwd | the configuration line |
+//! | turn | `token_count`, as in a rollout; in the oldest versions the event itself contains the total |
+//! | call, file change | `exec_command_*`, `patch_apply_*`, `mcp_tool_call_*`, `web_search_*`; `changes` |
+//! | status | `task_complete`, `turn_aborted`, `error`, else `incomplete` |
 
 use serde::Deserialize;
 

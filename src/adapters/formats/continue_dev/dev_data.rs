@@ -1,9 +1,25 @@
 //! The tokens that Continue's extension generated: `dev_data/**/tokensGenerated.jsonl`, formerly `tokens_generated.jsonl`, and
-//! `dev_data/devdata.sqlite` (docs/formats.md#continue-dev-data).
+//! `dev_data/devdata.sqlite` (docs/formats/continue_dev.md#continue-dev-data).
 //!
 //! Both contain the same requests, without the sessions, so that all rows of a directory are one session: its id is a hash of the
 //! first row, which is the same in both. The counts are those of the extension's own tokenizer, whatever the provider reports
 //! (`BaseLLM._logEnd`), and exclude reasoning. Requests for completions while typing are among them.
+//!
+//! # `continue-dev-data`
+//!
+//! Continue's `~/.continue/dev_data/**/tokensGenerated.jsonl` (before 2025 `tokens_generated.jsonl`) and `devdata.sqlite`. Recognised
+//! by `promptTokens`, `generatedTokens`, `model` and `provider`; the table by `tokens_generated` and `tokens_prompt`. Other files of
+//! the directory are `auxiliary`. Seen: 3 directories, whose databases repeat the lines (41, 10 and 56 of the same).
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | a hash of the first request, the same in the lines and in the database: all requests of a directory are one session, as no row names one |
+//! | turn | each row: `model`, `provider`, `timestamp` (the older lines have none); the identity is model, counts, and the ordinal among equal rows |
+//! | tokens | `promptTokens` (`tokens_prompt`), `generatedTokens` (`tokens_generated`) |
+//! | version | `userAgent` |
+//!
+//! *Estimate*: the extension counts with its own tokenizer even if the provider reports usage (source: `BaseLLM._logEnd`), and
+//! leaves out reasoning; cached tokens are not distinguished. *Unknown*: how a session ended.
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use serde::Deserialize;

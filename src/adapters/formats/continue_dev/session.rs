@@ -1,4 +1,4 @@
-//! Continue's sessions `~/.continue/sessions/ID.json`, and their index `sessions.json` (docs/formats.md#continue-session).
+//! Continue's sessions `~/.continue/sessions/ID.json`, and their index `sessions.json` (docs/formats/continue_dev.md#continue-session).
 //!
 //! - The editor's extension logs no tokens in a session. Its answers are only counted, as their requests are rows of its
 //!   `dev_data` ([`dev_data`](super::dev_data)), which names no session.
@@ -6,6 +6,29 @@
 //!   were not kept. The prompt includes cached tokens, whose number only the sums contain. The part of `total_tokens` beyond
 //!   prompt and completion is reasoning.
 //! - No message has a time. The index contains when a session was created.
+//!
+//! # `continue-session`
+//!
+//! Continue's `~/.continue/sessions/ID.json`, one document for each session of the editor's extension and of `cn`, and the index
+//! `sessions.json`. Recognised by `sessionId`, `title` and `workspaceDirectory` with `history` or `dateCreated`. Seen: 15 sessions
+//! of the extension, 2024-09 to 2026-02; the usage of `cn` from a description of 2 sessions.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, cwd | `sessionId`; `workspaceDirectory`, a path or a `file:` URL |
+//! | start | `dateCreated` of the index; no message has a time |
+//! | model | `usage.model`, else `promptLogs`: `completionOptions.model`, else the title in the settings (`modelTitle`, `chatModelTitle`) |
+//! | turn | an assistant's message with `usage` (`cn`). Answers of the extension are only counted: their requests are in `continue-dev-data` |
+//! | tokens | `prompt_tokens`, `completion_tokens`; the part of `total_tokens` beyond both is reasoning and output. The prompt includes cached tokens: if the session's `promptTokensDetails` has some, prompts are known for the session only |
+//! | total, cost | `usage` of the session: `promptTokens`, `completionTokens` plus the reasoning of its messages, `cachedTokens`, `cacheWriteTokens`, `totalCost`; the part beyond the turns is a row of grain `session` (an answer that was not kept) |
+//! | call | `toolCallStates` (older: `toolCallState`), else `toolCalls`; results also in `tool` messages |
+//! | call status | `done` is `ok`, `errored` is `error`, `canceled` is `denied`; else `incomplete` |
+//! | file change | the file of an edit or a write; of an edit the lines of `old_string` and `new_string` |
+//! | user turns | `user` messages, by their `id` |
+//! | status | the last message: an answer with text and without calls is `success`, else `incomplete` |
+//!
+//! A session that was copied under a new id has the same messages: they count once, by their ids, else by a hash of the
+//! conversation up to them. *Unknown*: tokens of the extension's sessions.
 
 use self::conversation::Session;
 use self::records::Document;

@@ -1,9 +1,31 @@
 //! Chats of GitHub Copilot in VS Code: one document a chat, and since 2026 a log of changes to it
-//! (docs/formats.md#copilot-chat).
+//! (docs/formats/copilot.md#copilot-chat).
 //!
 //! The rules are those of VS Code's source: `chatModel.ts`, `chatService.ts`, `chatSessionOperationLog.ts` and
 //! `objectMutationLog.ts`. A line of the log sets, appends to, or deletes a value at a path of the document. A chat states no tokens
 //! of a request: `usage` of a response, in the newest versions, is the size of the context.
+//!
+//! # `copilot-chat`
+//!
+//! GitHub Copilot Chat in VS Code and its relatives: `workspaceStorage/*/chatSessions/` and
+//! `globalStorage/emptyWindowChatSessions/`, `ID.json`, since 2026 `ID.jsonl`. Recognised by `sessionId` with `requests` and
+//! `responderUsername`; a log of changes by `kind` 0 to 3 with `v` or a path `k`. From VS Code's source. The lines of a log set
+//! (`kind` 1), append to an array or cut it (2), or delete (3) a value of the document on the first line (0).
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `sessionId` |
+//! | model | `modelId` of the last request |
+//! | call | `toolInvocationSerialized` parts of a response: `toolId`, `toolCallId`; arguments only where `resultDetails.input` or `commandLine` contains them |
+//! | call status | `denied`: `isConfirmed` is `false`, or its `type` 0 or 5; `error`: `resultDetails.isError`, or an exit code other than 0 |
+//! | subagent | calls whose `toolSpecificData` is a `subagent`; calls with `subAgentInvocationId` are those of one |
+//! | events | requests with `errorDetails` (error), cancelled requests (abort), refusals |
+//! | user turns | `requests` without a `confirmation`, by `requestId` |
+//! | status | the last request: `modelState` 1 is `success`, 2 `aborted`, 3 or `errorDetails` `error`, else `incomplete` |
+//!
+//! *Unknown*: tokens, cost and turns. Newest versions have `promptTokens` and `completionTokens` for a request, which consists
+//! of several responses; which of them they count is not established. The working directory is in a file outside of
+//! `chatSessions`.
 
 #![cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "a member of a JSON value that is absent is null"))]
 

@@ -1,10 +1,48 @@
 //! GitHub Copilot CLI's `events.jsonl`, in `~/.copilot/session-state/ID/`, the same events as `copilot -p --output-format json` prints
-//! them, and its store `~/.copilot/session-store.db` (docs/formats.md#copilot-events).
+//! them, and its store `~/.copilot/session-store.db` (docs/formats/copilot.md#copilot-events).
 //!
 //! A message contains only its output tokens. All other counts are in `session.shutdown`: its input includes cache reads and
 //! cache writes, its output includes reasoning. The counts of a process that resumes a session begin at 0, so several
 //! shutdowns add up. The totals of the session are running totals over its processes, as the ledger expects. A recording ends with a
 //! `result`, which alone names the session. The store has each request with all of its counts: see `store`.
+//!
+//! # `copilot-events`
+//!
+//! `~/.copilot/session-state/ID/events.jsonl`, the output of `copilot -p --output-format json`, and `~/.copilot/session-store.db`.
+//! Recognised by `data`, `id`, `timestamp`, `parentId` and a type such as `session.start`; the tables of the store by their columns.
+//! Seen: 12 files, 1.0.64 to 1.0.68, and 40 recordings.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, version, cwd, branch | `session.start`: `sessionId`, `copilotVersion`, `context.cwd`, `branch` |
+//! | turn | `assistant.message`, one per `apiCallId`: `model`, `outputTokens`; no other counts are logged for a response |
+//! | total | `session.shutdown.modelMetrics` by model: `inputTokens` minus both caches, `outputTokens`, `cacheReadTokens`, `cacheWriteTokens`, `reasoningTokens`; several shutdowns add up |
+//! | compaction | `session.compaction_complete`, and a turn if it has `compactionTokensUsed`. The total of its process may leave it out: then the outputs of the messages alone add up to the total's output, and the turn counts beside the total |
+//! | model | of the message, else of `session.model_change`, `session.tools_updated` or `session.start` |
+//! | call | `toolRequests`, `tool.execution_start` and `_complete`; exit code from the result or `exited with exit code N` |
+//! | file change | `create`, `edit`, patches; lines from `detailedContent`, else the arguments |
+//! | subagent | `agentId`, `parentToolCallId`, `subagent.started` |
+//! | events | `session.error`, `subagent.failed`, `abort`, refused permissions, compactions |
+//! | user turns | `user.message` that no skill, agent or autopilot wrote |
+//! | status | `abort`: `aborted`; `session.error`: `error`; then `session.shutdown`: `success`, or `error` by its `shutdownType`; without it `incomplete` |
+//!
+//! *Exact*: sessions in which every process wrote its shutdown. *Lower bound*: for a process without one (2 of 12 sessions;
+//! github/copilot-cli#3994) only output is known. The shutdown of a later process does not include it, so its messages are added to
+//! the total. *Unknown*: a shutdown whose counts are all 0 (3 of 10). Premium requests are not dollars, so the cost is unknown.
+//! Evidence that input includes the caches, and that shutdowns add up: PanAchy/copilot-arewecooked#45,
+//! getagentseal/codeburn#684.
+//!
+//! **A recording** has the same events and ephemeral ones, without `session.start`. Its last record, `result`, names the session:
+//! `sessionId`, `exitCode` (0 is `success`, any other `error`), `usage.sessionDurationMs`, `usage.totalApiDurationMs` and
+//! `usage.codeChanges`. A record after it begins another recording. Messages of newer versions have no `outputTokens`: their tokens
+//! are
+//! unknown. The session's own log has the same ids, and both count once.
+//!
+//! **The store** has each request since 1.0.71: a row of `assistant_usage_events`, with `model`, `input_tokens` minus both caches,
+//! `output_tokens`, `cache_read_tokens`, `cache_write_tokens`, `reasoning_tokens`, `duration_ms`, `finish_reason`, and `agent_id` or
+//! `parent_tool_call_id` of a subagent; `cwd`, `branch` and `repository` are in `sessions`. Its rows are the responses of the log
+//! with the
+//! same `api_call_id`, and have what the log leaves out ([requests beside a log](accounting.md#requests-beside-a-log)).
 
 use twox_hash::XxHash3_64;
 

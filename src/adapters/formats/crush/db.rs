@@ -1,4 +1,4 @@
-//! Crush's database `.crush/crush.db` in each project (docs/formats.md#crush-db).
+//! Crush's database `.crush/crush.db` in each project (docs/formats/crush.md#crush-db).
 //!
 //! - No message has a token count. `prompt_tokens` and `completion_tokens` of a session are those of its last request, and what
 //!   they include changed between versions: they are not read.
@@ -7,6 +7,32 @@
 //! - The subagent of a call `agent` has a session, whose id is that of the call, in newer versions `MESSAGE$$CALL`.
 //!
 //! Crush uses a migration tool that is also named goose: its table `goose_db_version` has nothing to do with the agent.
+//!
+//! # `crush-db`
+//!
+//! Crush's `.crush/crush.db` in each project, with its `-wal`. Recognised by the table `sessions` with `message_count`,
+//! `prompt_tokens`, `completion_tokens` and `cost`, and the table `messages` with `parts`. Its table `goose_db_version` belongs to a
+//! migration tool, not to goose. Seen: 2 databases of August to October 2025; the columns of 2026 from its source.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, parent | `sessions.id`, `parent_session_id`: a subagent's session has the id of its call, newer ones `MESSAGE$$CALL` |
+//! | cwd | `metadata.working_directory` of the first shell result: no column contains it |
+//! | turn | an `assistant` message with text, reasoning or a call: `model`, `provider`, time and stop reason of its `finish` part; without counts |
+//! | cost | `sessions.cost` of sessions whose parent is not in the database, in a row of grain `session`: a parent's cost includes its subagents' (source). 0 is unknown: free, local and flat-rate models |
+//! | call | `tool_call` parts, results by `tool_call_id`; exit code: "Exit code N" at the end of a `bash` result, whose `is_error` is false (16 of 16) |
+//! | call status | `denied`: "Permission denied", "user denied permission" with `is_error`; `error`: `is_error`, or an exit code other than 0 |
+//! | file change | the path of an `edit`, `multiedit` or `write`; lines `additions`, `removals` of the result's metadata |
+//! | subagent | each session below this one |
+//! | events | `is_summary_message` or `summary_message_id` (compaction), `finish` with `error` or `content_filter` (error), `canceled` (abort), refusals |
+//! | user turns | `user` messages, except in subagents |
+//! | status | the last `finish` of the model: `end_turn` without calls is `success`, `canceled` and `permission_denied` are `aborted`, `error` and `content_filter` are `error`, else `incomplete` |
+//!
+//! *Unknown*: all tokens. `prompt_tokens` and `completion_tokens` are those of the last request only, and what they include differs
+//! between versions. Times are in seconds.
+//!
+//! Without a path, only `~/.crush` is searched: the other databases are in the directories of projects.
+//! `agentlogs ingest ~/src` finds them, as hidden directories are read, and so does a directory in `logs` of the configuration.
 
 use foldhash::{HashSet, HashSetExt as _};
 

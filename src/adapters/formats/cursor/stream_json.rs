@@ -1,9 +1,25 @@
 //! Cursor CLI's recorded stdout, `cursor-agent -p --output-format stream-json`, and the single `result` of `json`
-//! (docs/formats.md#cursor-stream-json).
+//! (docs/formats/cursor.md#cursor-stream-json).
 //!
 //! The records resemble those of Claude Code (system, user, assistant, result), but they have no ids, parents or tool lists,
 //! and a call is a record of its own. Older versions log no usage; newer versions log it in the `result`, where input excludes
 //! cached tokens. With `--stream-partial-output`, the assistant's text is logged as deltas, and then again as a whole.
+//!
+//! # `cursor-stream-json`
+//!
+//! `cursor-agent -p --output-format stream-json`, or its single `result`. Recognised by `tool_call` records, and by messages
+//! without `uuid`, `parent_tool_use_id`, `tools` and `total_cost_usd`. From public recordings and documentation.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, model, cwd | `session_id`; `init`: `model`, `cwd` |
+//! | turn | assistant records and calls by `model_call_id`, except deltas. Tokens of a turn are unknown |
+//! | total | `result.usage`, in newer versions: `inputTokens`, `outputTokens`, `cacheReadTokens`, `cacheWriteTokens`, in a row of grain `session`; runs of one session add up |
+//! | call | `tool_call` started and completed: the key is the tool, the key of `result` is the outcome (`success`, `rejected`, …) |
+//! | file change | `linesAdded`, `linesRemoved`, `linesCreated`, `diffString` of edits |
+//! | status | `result`: `subtype` `success` without `is_error`; `error` records; else `incomplete` |
+//!
+//! *Unknown*: tokens in versions without `usage`; cost.
 
 use twox_hash::XxHash3_64;
 

@@ -1,8 +1,31 @@
 //! Transcripts that Cursor's editor and CLI write of each agent: `~/.cursor/projects/*/agent-transcripts/ID/ID.jsonl`, in other
-//! versions `agent-transcripts/ID.jsonl`, and `subagents/ID.jsonl` below a session (docs/formats.md#cursor-transcript).
+//! versions `agent-transcripts/ID.jsonl`, and `subagents/ID.jsonl` below a session (docs/formats/cursor.md#cursor-transcript).
 //!
 //! Cursor writes them from its own store, as a copy for the agent to read: they contain prompts, answers and calls, and no
 //! results, tokens, models or ids. A prompt of newer versions contains its time. Nothing shows whether a call succeeded.
+//!
+//! # `cursor-transcript`
+//!
+//! Transcripts of Cursor's editor and CLI, `~/.cursor/projects/*/agent-transcripts/ID/ID.jsonl`, in other versions
+//! `agent-transcripts/ID.jsonl`; those of subagents are in `subagents/` below the session. Recognised by records with `role` and
+//! `message` and no other keys, and by `turn_ended` with a `status`. From public transcripts and readers, February to October 2026;
+//! no recorded file was at hand.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, parent | the name of the file, below `agent-transcripts`; the directory around `subagents` |
+//! | turn | each `assistant` record, without model, time and counts |
+//! | cwd | `working_directory` of the first shell call; the name of the project's directory does not show which of its hyphens are slashes |
+//! | call | `tool_use` blocks. There are no results: whether a call succeeded is unknown, and each is `incomplete`. `CallMcpTool` is the tool of the server that it names |
+//! | subagent | a `Task` call; the subagent's own transcript is a session of its own |
+//! | user turns | `user` records with `<user_query>`, or with a text that does not begin with a tag, except in subagents |
+//! | times | `<timestamp>` in a prompt, in newer versions |
+//! | status | the last `turn_ended`: `error` with "User aborted request" is `aborted`, other errors `error`, else `success`; without one, an answer without calls is `success`; else `incomplete` |
+//!
+//! *Unknown*: tokens, cost, models, times of answers, results of calls, and file changes, as edits may have failed. A transcript is
+//! a copy that Cursor makes for its agent: beside a recorded [`cursor-stream-json`](#cursor-stream-json) of the same session, it only
+//! fills what the stream leaves unknown ([several views of one session](accounting.md#several-views-of-one-session)). When the quota
+//! is used up, Cursor replaces a transcript by its error. Older transcripts as text (`.txt`) are not read.
 
 use jiff::civil::DateTime;
 use serde::Deserialize;

@@ -1,10 +1,31 @@
 //! Factory's Droid: `~/.factory/sessions/*/SESSION.jsonl`, and `SESSION.settings.json` beside it
-//! (docs/formats.md#droid-session).
+//! (docs/formats/droid.md#droid-session).
 //!
 //! The conversation contains no tokens. The settings contain `tokenUsage`, a running total of the session whose input
 //! excludes cached tokens; only their file's name contains the session's id. `inclusiveTokenUsage` adds the tokens of child
 //! sessions, which have settings of their own. No public source states whether `thinkingTokens` are a part of the output:
 //! they are treated as a part, unless they are larger. Credits are not dollars: the cost is unknown.
+//!
+//! # `droid-session`
+//!
+//! Factory's Droid, `~/.factory/sessions/*/SESSION.jsonl`, and `SESSION.settings.json` next to it; only the settings contain
+//! tokens. Recognised by `session_start`, `agent_turn_outcome`, `message`; the settings by `tokenUsage`. Not seen in real logs.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `id` of `session_start`; for the settings the UUID in the file's name |
+//! | parent, cwd | `parent`, or `callingSessionId` in the settings' `tags`; `cwd` |
+//! | tokens, model | `tokenUsage` of the settings, a running total of the session: `inputTokens`, `outputTokens`, `cacheReadTokens`, `cacheCreationTokens`, disjoint, in a row of grain `session`; `model` |
+//! | reasoning | `thinkingTokens`, treated as a part of the output (*assumed*), unless they are larger: then they are added |
+//! | turns | the number of assistant messages, except `user_only` ones |
+//! | call | `tool_use`, `tool_result` with `is_error`, or a text that begins with "Error: "; exit code from `(exit code: N)`, an error unless it is 0 |
+//! | file change | the path and the lines of `old_str` and `new_str`, or the patch of an edit; a `Create` is a new file with its lines |
+//! | subagent | a session of its own, with settings of its own: `inclusiveTokenUsage` is not read |
+//! | events | `compaction_state`, an `agent_turn_outcome` other than `completed` (error), a message that begins with "Token limit reached" (error: `rate_limit`), which Droid writes as the user |
+//! | user turns | user messages with text, except `llm_only` ones and `<system-reminder>` |
+//! | status | `agent_turn_outcome`; without it an answer without calls is `success`; else `incomplete` |
+//!
+//! *Unknown*: tokens of a single response, and of sessions without their settings; cost, as credits are not dollars.
 
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;

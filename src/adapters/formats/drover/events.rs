@@ -1,7 +1,23 @@
-//! drover's `HarnessEvent`s, one on each line (docs/formats.md#drover-events).
+//! drover's `HarnessEvent`s, one on each line (docs/formats/drover.md#drover-events).
 //!
 //! A `usage` event is one request, not a running total. Its input excludes cached tokens; versions that do not log cache
 //! counts leave them unknown. A child run writes a log of its own, under its own run id.
+//!
+//! # `drover-events`
+//!
+//! drover's `HarnessEvent`s. Recognised by `runId` and one of drover's `kind`s, without `type`. No public recording was found;
+//! from drover's source (`packages/core/src/events.ts`).
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, agent | `runId`, `agentId` of `run_start` |
+//! | turn | each `usage` event; it is one request, not a running total: `inputTokens` (without cache), `outputTokens`, `cacheReadTokens`, `cacheWriteTokens`, `costUsd`; model and effort of the last `llm_call` |
+//! | call | `tool_call_start`, `tool_call_end`: `isError`, `durationMs` |
+//! | file change | the path of an edit or a write; of an edit the lines of its arguments (for 64 of 64 calls, the numbers of the diff that pi logged) |
+//! | events | `compaction`, `subagent_start` (the child is a session of its own), `input_validated`, `output_validated`, `output_retry` (retry), `error`, a cancelled end |
+//! | status | `run_end`: `success`; `paused` is `incomplete`; `cancelled` is `aborted`; `quota`, `max_turns` and others `error` |
+//!
+//! *Exact*. Versions before 8912a93 do not log cache counts, which are then unknown.
 
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;

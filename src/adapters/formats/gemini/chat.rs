@@ -1,12 +1,39 @@
 //! Gemini CLI's session files, `~/.gemini/tmp/HASH/chats/session-*`: one document, in newer versions JSON Lines with a
-//! header and the same messages (docs/formats.md#gemini-chat). Qwen Code until 0.1 writes the same, with another type of
-//! answers (docs/formats.md#qwen-chat-json).
+//! header and the same messages (docs/formats/gemini.md#gemini-chat). Qwen Code until 0.1 writes the same, with another type of
+//! answers (docs/formats/gemini.md#qwen-chat-json).
 //!
 //! A message is written again under its id as it grows; the last version counts. Input includes cached tokens. It excludes
 //! the tokens that tools add to the prompt, and output excludes thoughts, unless the total shows that output includes them.
 //! `$set` may repeat or replace the history, and `$rewindTo` removes messages from it: their responses were billed and count.
 //!
 //! A subagent has a session of its own, `chats/PARENT/ID.jsonl`. A program writes its prompts, and the call of `complete_task` ends it.
+//!
+//! # `gemini-chat`
+//!
+//! `~/.gemini/tmp/HASH/chats/session-*`, a document or JSON Lines. Recognised by `sessionId` with `projectHash`, or with `messages`
+//! and `startTime`; `type: gemini` with `id`, `timestamp`, `content`; `$set`, `$rewindTo`. Seen: 8 documents; JSON Lines from the
+//! source.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `sessionId`, else the UUID in the file's name |
+//! | turn | `gemini` messages by `id`, the last version of each: `model`, `tokens` |
+//! | tokens | input is `input` minus `cached` plus `tool`; output is `output` plus `thoughts`, unless `total` is `input` + `output`; cache read `cached`; reasoning `thoughts` |
+//! | call | `toolCalls`: `status`, `result`, exit code from `Exit Code: N` |
+//! | file change | `resultDisplay`: `isNewFile`, `fileDiff`, `diffStat` |
+//! | subagent | `agentId` of a call. Its own session is `chats/PARENT/ID.jsonl`, with `kind: subagent` in the header: the directory, or `parentSessionId`, is the parent; its prompts are a program's |
+//! | events | `error` messages, "Request cancelled" (abort), refusals |
+//! | user turns | user messages without the result of a call, except those written again as history |
+//! | status | last message: an answer without calls `success`, `error`, cancelled `aborted`, else `incomplete`. A subagent whose call of `complete_task` succeeded is a `success` |
+//!
+//! *Exact*: `total` = input + output + thoughts + tool. If the output includes thoughts (as with other providers in Qwen Code),
+//! `total` shows it. Messages that a rewind or a compaction removes from the history were billed and count. Cache writes and cost
+//! are not logged.
+//!
+//! # `qwen-chat-json`
+//!
+//! Qwen Code until 0.1, `~/.qwen/tmp/HASH/chats/session-*`: Gemini CLI's document. Recognised by answers of `type` `qwen`. Read as
+//! `gemini-chat`.
 
 use self::records::Record;
 pub(crate) use self::records::{Display, REFUSALS, exit_code};

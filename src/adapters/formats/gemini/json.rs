@@ -1,9 +1,30 @@
-//! Gemini CLI's stdout: the object of `--output-format json` (docs/formats.md#gemini-json), and the events of
+//! Gemini CLI's stdout: the object of `--output-format json` (docs/formats/gemini.md#gemini-json), and the events of
 //! `--output-format stream-json` (in `stream.rs`).
 //!
 //! Both contain sums of one process only. The prompt includes cached tokens and excludes those of tools; candidates exclude
 //! thoughts; the total is the sum of prompt, candidates, thoughts and tools. The sums of a process that resumes a session
 //! begin at 0, so each object and each `init` is the recording of one process.
+//!
+//! # `gemini-json`
+//!
+//! `gemini --output-format json`. Recognised by `stats.models`, if there are no keys besides `session_id`, `response`, `stats`,
+//! `error` and `warnings`. From Gemini CLI's source. Rows of grain `session`, one for each model: `prompt` minus `cached` plus
+//! `tool`, `candidates` plus `thoughts`, `cached`. `turns` is requests minus errors; `tool_calls`, `tool_errors`, `lines_added` and
+//! `lines_removed` are those of the stats. Status: `error` if there is one (`aborted` for a cancellation), else `success`. Counts
+//! that are all 0 are unknown if there is an answer.
+//!
+//! # `gemini-stream-json`
+//!
+//! `gemini --output-format stream-json`. Recognised by `timestamp` with `init` (without `tools`), `message`, `tool_use`,
+//! `tool_result`, `error` or `result` and their keys. Seen: 1 file.
+//!
+//! - `init` contains session and model. A prompt may precede the `init` of its session.
+//! - Calls come from `tool_use` and `tool_result`; the lines of an edit from `old_string` and `new_string`, unknown with
+//!   `allow_multiple` or more than one of `expected_replacements`.
+//! - Tokens come from `result.stats`, in newer versions by model, in rows of grain `session`. Input is `input_tokens` minus
+//!   `cached`. Output is `total_tokens` minus `input_tokens`: `output_tokens` excludes thoughts, and the tokens that tools add to
+//!   the prompt cannot be separated from thoughts.
+//! - The status is `result.status`; `error` records with the severity `warning` do not end a session.
 
 use serde::Deserialize;
 use twox_hash::XxHash3_64;

@@ -1,5 +1,5 @@
 //! Requests of a run of GitHub Agentic Workflows: `token-usage.jsonl` of the proxy between the agent and its provider
-//! (docs/formats.md#gh-aw-token-usage).
+//! (docs/formats/gh_aw.md#gh-aw-token-usage).
 //!
 //! The rules are those of the proxy's source, `containers/api-proxy` of github/gh-aw-firewall, and of its JSON schema:
 //!
@@ -8,6 +8,31 @@
 //!   record has cache writes, or a flag states it: Copilot's split of the counts excludes both.
 //! - The same records are in several directories of a run. `request_id` is the proxy's own.
 //! - Credits are no dollars: the cost is unknown.
+//!
+//! # `gh-aw-token-usage`
+//!
+//! `token-usage.jsonl` of GitHub Agentic Workflows, also `usage/agent/token_usage.jsonl` of its artifacts: the proxy between the
+//! agent and its provider writes a record for each request. Recognised by `event` `token_usage` or `_schema` `token-usage/…`, with
+//! `provider`, `model` and counts. From the proxy's source and JSON schema, 0.26 to 0.28; no recorded file was at hand.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | a hash of the first `request_id`: the proxy knows no session |
+//! | turn | each `request_id`, once: the same records are in several directories of a run |
+//! | input | `input_tokens` of the provider. Anthropic's (`provider` `anthropic`, `path` `/v1/messages`) exclude both caches, and so do those of Copilot in its newer split of the counts. Others include cached tokens. `input_tokens_include_cache` decides where it is; else a record with cache writes, or with more cached tokens than input, shows that the input of its provider excludes them |
+//! | output, reasoning | `output_tokens`, which include `reasoning_tokens`; a reasoning of 0 is unknown |
+//! | model, provider | as logged, except `unknown` |
+//! | request duration | `duration_ms` |
+//!
+//! *Exact*: all requests that were answered with usage, also those for titles and summaries, which agents do not log. *Unknown*:
+//! cost, as credits are not dollars; calls, prompts, and how the agent ended.
+//!
+//! *A view of another session.* The file `aw_info.json` in a directory around a log names its run. The requests belong to the
+//! session of that run at the same time which no other session started; without `aw_info.json`, to a session whose first three
+//! responses have the same sizes. What they have beyond that session's responses is a row of grain `session`, unless its own log
+//! states a total. If there are several such sessions, and one has counts, the proxy's are dropped; if none is there, the requests
+//! are a
+//! session of their own, of the runtime `gh-aw`. `aw_info.json` and `agent_usage.json` are `auxiliary`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

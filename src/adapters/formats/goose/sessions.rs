@@ -1,4 +1,4 @@
-//! goose: its database `sessions.db`, and the session files that it wrote before it had one (docs/formats.md#goose-db).
+//! goose: its database `sessions.db`, and the session files that it wrote before it had one (docs/formats/goose.md#goose-db).
 //!
 //! The rules are those of goose's source: `crates/goose/src/session/session_manager.rs` (schemas 1 to 10), `legacy.rs`,
 //! `storage.rs`, and the pull requests 9752 and 10172, which made schemas 14 and 15.
@@ -12,6 +12,39 @@
 //! - A session file has the same sums on its first line, then one message on each line. Its name is the session's id. goose
 //!   imports these files into the database and keeps them, so the identity of the sums is the session and the time of its
 //!   first message: sums in both places count once. Session ids are a day and a number, unique on one machine only.
+//!
+//! # `goose-db`
+//!
+//! goose's `sessions.db`: tables `sessions`, `messages`, and since schema 15 `usage_ledger`. Recognised by these tables and their
+//! columns. From goose's source (schemas 1 to 10) and the pull requests that made schemas 14 and 15.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, parent, cwd | `id`, `parent_session_id`, `working_dir` |
+//! | model, provider | `model_config_json.model_name`, `provider_name` |
+//! | turn | each row of `usage_ledger`, except `carried_forward` rows, which repeat a part of the sums: `model`, `cost` |
+//! | total | `accumulated_*` and `accumulated_cost` of the session; the part beyond the turns is a row of grain `session` |
+//! | tokens | `input_tokens` minus both caches (known since schema 14; before, all of it counts as input), `output_tokens`; the part of `total_tokens` beyond both is reasoning |
+//! | call | `toolRequest`, `toolResponse` in `content_json`: `status`, `isError`; the extension before `__` is its MCP server; the category is `mcp` unless the tool is a common one |
+//! | call status | `denied`: "The user has declined to run this tool", "This tool call was denied before execution" |
+//! | file change | the path of an edit or a write; of an edit the lines of `old_str` and `new_str` |
+//! | events | `is_compaction`, `conversationCompacted`; answers that begin with "Ran into this error" or "Network error:" (error); refusals |
+//! | user turns | user messages with text or an image, except results and messages hidden from the user; none in a `sub_agent` |
+//! | status | the last message: an answer without calls is `success`, an error as above is `error`, else `incomplete` |
+//!
+//! *Lower bound*: sessions from before April 2025, which have no sums: only the last request is known. As ids are a day and a
+//! number, the identity of the sums is the session and the time of its first message.
+//!
+//! # `goose-session`
+//!
+//! goose before its database, `sessions/ID.jsonl`: one line with the same sums, then one message on each line. Recognised by
+//! `description`, `message_count` and `total_tokens`; messages by their camel-case blocks. Read as `goose-db`; the session is the
+//! file's name. goose imports these files and keeps them: a session in both counts once.
+//!
+//! `goose session export --format json` is one document with the session's row, and its messages as `conversation`. Recognised by
+//! `id`
+//! and `working_dir` with sums. In newer versions (1.46) the sums are in the objects `usage` and `accumulated_usage`
+//! (`cache_read_input_tokens`, `cache_write_input_tokens`), before as in the database. The session in the database counts once.
 
 use foldhash::{HashSet, HashSetExt as _};
 

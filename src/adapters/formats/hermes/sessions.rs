@@ -1,9 +1,46 @@
 //! Hermes Agent: its database `state.db`, the last view of a session in `session_ID.json`, and transcripts of its gateway
-//! (docs/formats.md#hermes-db). From its source, and from recorded databases and documents; no recorded transcript was at hand.
+//! (docs/formats/hermes.md#hermes-db). From its source, and from recorded databases and documents; no recorded transcript was at hand.
 //!
 //! - Only the row of a session contains tokens, as sums over its requests. Input excludes caches; output includes reasoning.
 //! - A session is in up to three files under the same id: the ledger joins them, and only the database has tokens.
 //! - `parent_session_id` names the session that started a subagent, or the one that was compressed into this one.
+//!
+//! # `hermes-db`
+//!
+//! Hermes Agent's `~/.hermes/state.db`, with its `-wal`. Recognised by the tables `sessions` (with `end_reason`, `billing_provider`,
+//! `reasoning_tokens`) and `messages` (with `finish_reason`, `tool_calls`). From descriptions of two databases (schemas 6 and 17) and
+//! Hermes' source. Seen: 1 database (10 sessions with 87 calls). Tables with indexes of the text (`messages_fts`) are not read.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, parent | `sessions.id`, `parent_session_id` |
+//! | entrypoint, cwd, branch | `source`, `cwd`, `git_branch` (since schema 15) |
+//! | turns | `api_call_count`, else the number of assistant messages, as a number only |
+//! | tokens | the sums of the session, in a row of grain `session`: `input_tokens` (without caches), `output_tokens` (with reasoning), `cache_read_tokens`, `cache_write_tokens`; `reasoning_tokens`, of which 0 is unknown |
+//! | provider | `billing_provider` |
+//! | cost | `actual_cost_usd` if `cost_status` is `actual`, `estimated_cost_usd` if it is `estimated`; else unknown |
+//! | call | `tool_calls`, results by `tool_call_id`; `exit_code` of the result |
+//! | call status | `error`: a result that is JSON with `error`, an `exit_code` other than 0, `success` `false` or `status` `error` |
+//! | file change | the path of known tools; lines of the texts of an edit |
+//! | subagent | each session below this one, unless this one ended by `compression`: then the other continues it |
+//! | user turns | `user` messages; none in scheduled sessions (`cron`) and subagents |
+//! | status | the last message that was not taken back (`active`): an answer without calls is `success`, "Operation interrupted" in its place is `aborted`, else `incomplete`. `end_reason` is the stop reason and decides nothing: Hermes writes `cron_complete` after a failed run as well |
+//!
+//! *Unknown*: the tokens of single requests.
+//!
+//! # `hermes-session`
+//!
+//! Hermes' `~/.hermes/sessions/session_ID.json`, the messages of the last request of a session. Recognised by `session_id`,
+//! `platform`, `session_start`, `last_updated` and `messages`. Seen: 110 files. Read as the messages of `hermes-db`: a session in
+//! several of these files counts once, and the database has its tokens. *Unknown*: tokens, cost, and the times of messages.
+//!
+//! # `hermes-transcript`
+//!
+//! Hermes' `~/.hermes/sessions/ID.jsonl`, the transcripts of its gateway. Recognised by a line with `role` `session_meta`. A
+//! transcript
+//! may begin with a message, as many programs write them: then the file's name (`DATE_TIME_HEX`, `cron_JOB_DATE_TIME`), the directory
+//! `.hermes`, or calls with `response_item_id` decide. **From sources.** The session is the name of the file; lines are the messages
+//! of `hermes-db`. Times are local and used as UTC.
 
 use foldhash::{HashSet, HashSetExt as _};
 

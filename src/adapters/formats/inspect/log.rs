@@ -1,10 +1,34 @@
-//! Inspect AI's logs: one JSON document, or `.eval`, a zip archive with a member for each sample (docs/formats.md#inspect-log).
+//! Inspect AI's logs: one JSON document, or `.eval`, a zip archive with a member for each sample (docs/formats/inspect.md#inspect-log).
 //!
 //! A sample in an epoch is a session. Its `events` contain each request and each call in order; `messages` repeat them. Events of
 //! tools had nested events before version 0.3.9. The requests of a scorer are in the same list: they belong to a subagent.
 //!
 //! What input and output include depends on the version and the provider, so that the sum decides ([`usage`]). A member of
 //! `.eval` does not contain the name of the task, but the name of the archive does.
+//!
+//! # `inspect-log`
+//!
+//! Inspect AI's logs of evaluations: one JSON document, or `.eval`, a zip archive whose members `samples/ID_epoch_N.json` are logs of
+//! their own. Recognised by `version`, `eval` (with `task` and `run_id`) and `plan`; a sample by `id`, `epoch`, `input`, `target` and
+//! `events`. The summaries and reductions of an `.eval` are `auxiliary`; its header contains no session. Seen: 4 logs with 18
+//! samples, 0.3.42 to 0.3.95; Gemini's counts in 0.3.136.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | a sample in an epoch: `uuid`, else a hash of the time of its first event with `id` and `epoch`, so that both forms of a log have the same. `id`, `epoch` and the task are labels (`sample`, `epoch`, `task`; in `.eval` the task is that of the archive's name) |
+//! | model, version, repository | `eval.model`, `packages.inspect_ai`, `revision.origin`: not in the members of `.eval` |
+//! | turn | each `model` event with output, unless `cache` is `read` (Inspect's own cache, not billed): `model`, `completed`, `working_time`, `stop_reason` |
+//! | tokens | `output.usage`, by the convention whose sum is `total_tokens`: input with or without cached tokens (OpenAI until 2025 with, 5 of 5), output with or without reasoning (Gemini without). Without a total: cached tokens outside of the input, reasoning inside of the output |
+//! | cost | `usage.total_cost` |
+//! | subagent | requests of a scorer (by its span or step, or `role` `grader`), with the agent `scorer`; events nested in a tool, in older versions |
+//! | call | `tool_calls` of the output, and `tool` events; `error` with an `error`, `approval` is `denied` |
+//! | file change | of `text_editor` and other known tools: the path, and the lines of their texts |
+//! | events | `retries` of a request, `compaction`, `sample_limit` (error), requests that failed without usage (error), refusals |
+//! | user turns | the input of the sample, one prompt |
+//! | status | `error` and `limit` of the sample: `error` (an `operator` limit is `aborted`); in an evaluation that was stopped, a sample without scores is `aborted` or `incomplete`; else `success`. Scores are no status |
+//! | verdict | `scores` of the sample, one per scorer: see [docs/verdicts.md](verdicts.md#scores-of-inspect-ai) |
+//!
+//! *Exact*. `messages` and `model_usage` repeat the events and are not read.
 
 use self::records::Document;
 use self::sample::Sample;

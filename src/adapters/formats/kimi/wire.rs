@@ -1,11 +1,48 @@
 //! Kimi CLI's wire files: `~/.kimi/sessions/*/SESSION/wire.jsonl`, and the files of subagents in directories below
-//! (docs/formats.md#kimi-wire).
+//! (docs/formats/kimi.md#kimi-wire).
 //!
 //! The rules are those of its source (1.52: `wire/types.py`, kosong's `TokenUsage`). A `StatusUpdate` with a `token_usage` is
 //! one response. Its counts are disjoint, and its output includes reasoning. No record contains the model. The parent's file
 //! and the subagent's own file both contain the subagent's events, with the same message ids; a fork repeats its parent's
 //! events in the same way. The tokens of a compaction and of a side question (`/btw`) are not logged. Kimi Code, the successor,
 //! writes other records to files of the same name: see `code`.
+//!
+//! # `kimi-wire`
+//!
+//! Kimi CLI's `~/.kimi/sessions/*/SESSION/wire.jsonl`, and `SESSION/subagents/AGENT/wire.jsonl`. Recognised by `timestamp` with
+//! `message.type` and `message.payload`, without a `type` of its own. From Kimi CLI's source, 1.52.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | the UUID in the directory's name, else a hash of the first record |
+//! | turn | a `StatusUpdate` with `token_usage`, by `message_id` and counts: `max_context_tokens` |
+//! | tokens | `input_other`, `output`, `input_cache_read`, `input_cache_creation`, disjoint; output includes reasoning |
+//! | call | `ToolCall`, with the `ToolCallPart`s of its arguments before the agent's next `ToolCall`; `ToolResult`; ids are unique within their agent. A call belongs to the next `StatusUpdate` |
+//! | call status | `denied`: an approval answered with `reject`, or "The tool call is rejected by the user" |
+//! | file change | of `display` blocks `diff`: a write without `old_text` is a new file with its lines; the lines of an edit are unknown, as its blocks are excerpts |
+//! | subagent | `SubagentEvent`, and the directory of the file. Both contain the same events, which count once |
+//! | events | `CompactionBegin`, `StepRetry` (retry), `StepInterrupted` (error), refusals |
+//! | user turns | `TurnBegin`, `SteerInput` of the main agent. A `TurnBegin` without a step is a prompt, but not a turn |
+//! | status | the main agent's last step: without calls `success`, interrupted `error`; else `incomplete` |
+//!
+//! *Unknown*: model and cost, which are not logged. *Lower bound*: with a compaction or a side question (`/btw`), whose tokens are
+//! not logged.
+//!
+//! **Kimi Code**, the successor, writes `~/.kimi-code/sessions/WORKDIR/SESSION/agents/AGENT/wire.jsonl`, protocol 1.4 and later:
+//! records
+//! with a `type` such as `usage.record` and a `time`, without an envelope. From descriptions of its records: no recorded log was at
+//! hand.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | the directory `SESSION`; files of other agents than `main` are subagents within it |
+//! | turn | a `usage.record` of the scope `turn`, by its time and counts: `model`, `usage`. The end of its step (`step.end`) repeats the counts; a step without such a record is a turn by its `uuid`. A record of the scope `session` repeats a sum: it counts only if the file has nothing else, and is a sign of lost responses if it differs from all sums |
+//! | tokens | `inputOther`, `output`, `inputCacheRead`, `inputCacheCreation`, disjoint |
+//! | call | `tool.call`, `tool.result` with `isError` |
+//! | effort, provider | `config.update`, `llm.request` |
+//! | events | compactions, `turn.step.retrying` (retry), `turn.cancel` (abort), a failed `turn.ended` (error), refusals |
+//! | user turns | `turn.prompt` and `turn.steer` of the main agent whose `origin` is the user |
+//! | status | the main agent's last step, as above; `turn.cancel` is `aborted` |
 
 use foldhash::{HashMap, HashMapExt as _};
 

@@ -1,4 +1,26 @@
 //! A conversation of Kiro as one document: a row of the database, or a file that `/save` wrote.
+//!
+//! # `kiro-conversation`
+//!
+//! Kiro CLI, and Amazon Q Developer CLI, as it was named before: the tables `conversations_v2` and `conversations` of
+//! `~/.local/share/kiro-cli/data.sqlite3` or `amazon-q/data.sqlite3`, below `~/Library/Application Support` on macOS. A row contains
+//! one document, which `/save` writes to a file as well. Recognised by `conversation_id` and `history`. From the source of Amazon Q
+//! Developer CLI; no recorded file was at hand.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, cwd | `conversation_id`; `key` of the row, else `current_working_directory` of the first message |
+//! | turn | each `assistant` of `history`, by its `message_id`, without counts; model `request_metadata.model_id`, else `model_info` |
+//! | times | `request_start_timestamp_ms`, `stream_end_timestamp_ms`, and the `timestamp` of a prompt |
+//! | call | `tool_uses`, with results by id: `status` `Error`, or an `exit_status` other than 0, is `error` |
+//! | call status | `CancelledToolUses` with a reply is `denied`, without one `cancelled` |
+//! | file change | the path of `fs_write`; lines of `old_str` and `new_str` |
+//! | events | `latest_summary` (one compaction: earlier ones are replaced), refusals, subagents |
+//! | user turns | `Prompt`, and replies to a call other than the program's "I deny this tool request" |
+//! | status | the last response: `Response` is `success`, `ToolUse` or a `next_message` is `incomplete` |
+//!
+//! *Unknown*: tokens and cost: `usage_info` counts credits. Messages before a compaction, and the oldest of long conversations, are
+//! not kept.
 
 use serde::Deserialize;
 

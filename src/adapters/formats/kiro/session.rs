@@ -1,4 +1,25 @@
 //! A session of Kiro as lines of messages, and the state of the session in a document beside them.
+//!
+//! # `kiro-session`
+//!
+//! Kiro CLI's second engine, `~/.kiro/sessions/cli/ID.jsonl` with the messages, and `ID.json` with the state of the session.
+//! Recognised by `version`, `kind` and `data`; the state by `session_id`, `cwd` and `session_state`. Its source is not public. From
+//! public files and readers, 2.14 to 2.21; no recorded file was at hand.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | the name of the file, `session_id` of the state |
+//! | model, agent, cwd | `model_info.model_id`, `agent_name`, `cwd` of the state |
+//! | turn | each `AssistantMessage`, by its `message_id`, without counts and times |
+//! | tokens | `user_turn_metadatas` of the state: `input_token_count`, `output_token_count` and both caches, summed, in a row of grain `session` for each model. Most versions write zeros, which are unknown. Input excludes the caches (*assumed*) |
+//! | call | `toolUse` blocks; results by `toolUseId`: `status` `error`, or an `exit_status` other than 0, is `error` |
+//! | file change | the path of `write` |
+//! | events | `Compaction`, refusals, subagents |
+//! | user turns | `Prompt` |
+//! | status | the last message: an answer without calls is `success`; else `incomplete` |
+//!
+//! *Lower bound*: tokens, in versions that count only some prompts. *Unknown*: cost, as credits are not dollars. The locks of running
+//! sessions are `auxiliary`. The third engine (`~/.kiro/sessions/*/sess_*/messages.jsonl`) is [not read](formats.md#not-read).
 
 use serde::Deserialize;
 

@@ -1,8 +1,14 @@
 //! Events of openclaw's embedded agent: pi's event stream, written by its Pi and by its Claude SDK runtime
-//! (docs/formats.md#openclaw-events).
+//! (docs/formats/openclaw.md#openclaw-events).
 //!
 //! The records are parsed as pi's. A log is openclaw's if it has usage under Anthropic's names or the pseudo provider
 //! `openclaw`, or by `--runtime` or a sidecar.
+//!
+//! # `openclaw-events`
+//!
+//! pi's event stream from openclaw's embedded agent. Recognised as `pi-json`, with the provider `openclaw` or usage under
+//! Anthropic's names; else by `--runtime openclaw` or a sidecar. Read as `pi-json`; tokens also under `input_tokens`,
+//! `output_tokens`, `cache_read_input_tokens`, `cache_creation_input_tokens`.
 
 use crate::adapters::engine::{Adapter, Probe, fold};
 use crate::adapters::formats::pi::common::SHOWS;

@@ -1,5 +1,5 @@
 //! Sessions of openclaw: its session files, which are pi's with rows of its own, since 2026.8.1 its database
-//! `agents/NAME/agent/openclaw-agent.sqlite`, and its index `sessions.json` (docs/formats.md#openclaw-session).
+//! `agents/NAME/agent/openclaw-agent.sqlite`, and its index `sessions.json` (docs/formats/openclaw.md#openclaw-session).
 //!
 //! A row of `transcript_events` contains one entry of a session file. The files of before stay as archives and may repeat rows: the
 //! identities of responses are equal in both.
@@ -7,6 +7,29 @@
 //! openclaw can run another agent's CLI for a turn. Its own session then has one message with the sum of what that CLI logs response
 //! by response, and the index names the CLI's session (`cliSessionBindings`, in older versions `cliSessionIds` and
 //! `claudeCliSessionId`). The ledger leaves the tokens to the CLI's own log, if that is present.
+//!
+//! # `openclaw-session`
+//!
+//! `~/.openclaw/agents/NAME/sessions/ID.jsonl` with `.reset.*`, `.deleted.*`, `.bak-*` and checkpoint siblings: pi's files,
+//! version 3. Recognised as pi's, and by a `customType` that begins with `openclaw`, the provider `openclaw`, a `cwd` under
+//! `.openclaw`, or its directory. Seen: 41 files.
+//!
+//! Read as `pi-session`, with these differences: rows of the provider `openclaw` (`delivery-mirror`, `gateway-injected`) are copies
+//! for delivery and are skipped (20 seen); `openclaw:prompt-error` is an error; the id of a file without its header is in the
+//! file's name. Siblings are read as parts of the session: entries in several of them count once (1,121 of 1,795 messages were in
+//! several files). *Exact*; usage whose counts are all 0 is unknown (1,182 responses of one series of retries).
+//!
+//! Since 2026.8.1 the entries are rows of `agents/NAME/agent/openclaw-agent.sqlite`: table `transcript_events`, one entry as JSON in
+//! each row (`event_json`, or compressed in `event_zstd`), by `session_id` and `seq`. The files of before are archives and repeat
+//! rows.
+//! The tables `session_entries`, later `session_nodes`, are the index `sessions.json` of before.
+//!
+//! A turn can be run by another agent's CLI (Claude Code, Codex). The session then has one message with the sum of the run, whose
+//! provider is that of the CLI (`claude-cli`), and the index names the CLI's own session: `cliSessionBindings`, `cliSessionIds`,
+//! `claudeCliSessionId`. An index with such names is read, any other is `auxiliary`. The tokens of these turns count in the CLI's
+//! log, if
+//! that is present ([programs that run another agent](accounting.md#programs-that-run-another-agent)). From openclaw's source: no
+//! recorded database was at hand.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,28 @@
 //! openclaw's trajectories, `ID.trajectory.jsonl` beside a session's file: the input and the outcome of each run
-//! (docs/formats.md#openclaw-trajectory).
+//! (docs/formats/openclaw.md#openclaw-trajectory).
 //!
 //! A run lasts from `session.started` to `session.ended`; another attempt is a run with the same id. `usage` is the sum over the
 //! run's responses. `model.completed` contains it, and `trace.artifacts` repeats it, as the first may lose it if its snapshot is
 //! too large. The sum adds nothing if the session's own file contains the responses. The status `success` only means that the run
 //! threw no exception: the snapshot shows whether its last response failed.
+//!
+//! # `openclaw-trajectory`
+//!
+//! `ID.trajectory.jsonl` next to a session's file: the input and the outcome of each run. Recognised by `traceSchema`. Seen: 13
+//! files. The pointer to a trajectory in another place, and the index `sessions.json`, are `auxiliary`.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, cwd, model, version | `sessionId`, `workspaceDir`, `modelId` (the last), `harness.version` |
+//! | agent, entrypoint | `agentId`, `trigger` of `session.started` |
+//! | tokens | `usage` of `model.completed`, repeated by `trace.artifacts`: the sum over a run's responses, in a row of grain `session`. A run is identified by `runId` and its start, as another attempt has the same `runId` |
+//! | tool calls | the number of `toolMetas` of each run |
+//! | user turns | `prompt.submitted`, once per `runId`, of runs with the trigger `user` whose `sessionKey` is not that of a subagent |
+//! | events | `model.fallback_step` (retry; error where the chain is exhausted) |
+//! | status | `session.ended`: `success`, unless the last response of the snapshot failed (or the snapshot is missing, and the last response has no tokens and no text); `externalAbort` and `interrupted` are `aborted`, `timedOut` is a timeout; `cleanup` does not change it; else `incomplete` |
+//!
+//! If the session's own file is read as well, rows and times come from that file: a trajectory adds no tokens if the file contains
+//! any, and its end counts only if the file has no later record. *Lower bound*: after `trace.truncated`.
 
 use serde::Deserialize;
 

@@ -1,5 +1,5 @@
 //! What OpenCode's formats share: its stdout, its exports, its storage and its database contain the same messages and parts
-//! (docs/formats.md#opencode-export).
+//! (docs/formats/opencode.md#opencode-export).
 //!
 //! A response is one message with one finished step. Both contain the same tokens and cost, so only one of them counts. Input
 //! excludes cached tokens. Whether output includes reasoning depends on the version. A cost of 0 is that of a subscription.

@@ -1,5 +1,5 @@
 //! OpenCode's database since 1.2, `~/.local/share/opencode/opencode.db`: the messages and parts of an export as rows
-//! (docs/formats.md#opencode-db).
+//! (docs/formats/opencode.md#opencode-db).
 //!
 //! The tables are those of `packages/opencode/src/session/session.sql.ts`, later `packages/core/src/session/sql.ts`. The data of
 //! a message and of a part is that of the JSON files before 1.2, without the ids, which are columns. The sums in the session's
@@ -9,6 +9,32 @@
 //! their sessions are in `session_v2`. The first start of 2.0 copies the older messages there under the same ids and keeps the
 //! old tables: a message in both is read from the old one. Before 2.0 `session_message` was a projection of `message`; it is not
 //! read.
+//!
+//! # `opencode-db`
+//!
+//! Since 1.2, `~/.local/share/opencode/opencode.db`, of other channels than the released ones `opencode-CHANNEL.db`: tables
+//! `session`, `message`, `part`; since 2.0 `session_v2` and `session_message`. Recognised by these tables and their columns. From
+//! OpenCode's source. Seen: 1 database (3 sessions with 77 calls).
+//!
+//! Kilo Code since 5 is a fork of OpenCode with a database of its own, `~/.local/share/kilo/kilo.db` or `kilo-CHANNEL.db`. The
+//! records
+//! are the same, so the path decides: with a file of that name, or in the data directory `kilo`, sessions of all four formats have
+//! the
+//! runtime `kilo`.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, parent, version, cwd, agent | `id`, `parent_id`, `version`, `directory`, `agent` |
+//! | message, part | `data`, as in an export; the ids are columns. A part whose message was deleted counts by itself |
+//! | 2.0: turn | `session_message` of type `assistant`: `model`, `tokens`, `cost`, `finish`; each is one step |
+//! | 2.0: call | `content[]` of type `tool`: `state.status`, `input`, `content` or `error`, `metadata` (earlier `structured`), `time` |
+//! | 2.0: events | `compaction` (and a turn if it has tokens), `retry`, `error` |
+//! | 2.0: user turns | type `user`; not `synthetic`, `skill` |
+//! | 2.0: status | also `idle`: `succeeded`, `interrupted` (`aborted`), `failed` |
+//!
+//! The first start of 2.0 copies the older messages under the same ids: each is read once, from the old table. Sums in the
+//! session's row repeat the messages. Reasoning as in an export: `total` decides, as an older version may have begun the session.
+//! Database, storage and export of one session count once. Sessions that OpenCode deletes remain in the archive.
 
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;

@@ -1,10 +1,34 @@
 //! OpenCode's `opencode export`: one document with a session, its messages and their parts
-//! (docs/formats.md#opencode-export).
+//! (docs/formats/opencode.md#opencode-export).
 //!
 //! A message contains the tokens of its last step and the cost of all its steps. Real messages have one step (149 of 149), so
 //! that message and step state the same. In older versions a message may have several steps: then each step is a response.
 //! Changes of files are in the calls; patch parts and summaries repeat them. A child is a session of its own, whose prompts were
 //! written by the parent.
+//!
+//! # `opencode-export`
+//!
+//! `opencode export`, one document. Recognised by `info` with `id`, `time`, `version` and `projectID` or `directory`, beside
+//! `messages`. Seen: 19 files; 1.2.16, 1.3.7, 1.4.3, 1.17.18.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, parent, version, cwd, agent | `info.id`, `parentID`, `version`, `directory`, `agent`; a masked id becomes a hash |
+//! | turn | an assistant message with tokens; each `step-finish` if a message has several |
+//! | model, provider, effort, agent | `modelID`, `providerID`, `variant`, `agent` or `mode` |
+//! | tokens | `tokens.input`, `cache.read`, `cache.write`; output is `output` + `reasoning`, or only `output` if it includes the reasoning |
+//! | cost | `cost` |
+//! | duration | created to completed, of responses that call no tools |
+//! | call | `tool` parts: `state.status`, `output` or `error`, `metadata.exit`; an exit code other than 0 is an `error`, although the state is `completed` |
+//! | file change | `metadata.files`, `filediff`, `diff`, the patch. The file is new by `exists` or an empty `before` |
+//! | subagent | `metadata.sessionId` of the `task` tool; the child is a session of its own |
+//! | events | `error` (`MessageAbortedError`: abort), summaries and `compaction` parts, `retry` parts, refusals |
+//! | user turns | user messages with text that is not `synthetic` or `ignored`, a command for another agent, or a file; none in a child |
+//! | status | the last message: an error; `finish` that is not `tool-calls` or `unknown` with no call open: `success`; else `incomplete` |
+//!
+//! *Exact*: message and step state the same (281 of 281 steps), input excludes the cache. Output includes reasoning until 1.2 (59
+//! of 59 steps add up that way) and excludes it since 1.3 (24 of 24): `total` decides, without it the version. *Unknown*: usage
+//! whose counts are all 0, and the cost 0 of subscriptions. *Lower bound*: a message that was cut inside a step.
 
 use serde::Deserialize;
 

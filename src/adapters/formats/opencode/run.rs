@@ -1,7 +1,22 @@
-//! OpenCode's recorded stdout, `opencode run --format json` (docs/formats.md#opencode-run).
+//! OpenCode's recorded stdout, `opencode run --format json` (docs/formats/opencode.md#opencode-run).
 //!
 //! One finished step is one response. The stream contains no model, no directory and no child sessions. The process may exit
 //! before it has written the last `step_finish`.
+//!
+//! # `opencode-run`
+//!
+//! Recorded `opencode run --format json`. Recognised by `sessionID` with `type` `step_start`, `step_finish`, `tool_use`, `text`,
+//! `reasoning`, `error`, `done`. Seen: 3 files.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `sessionID` |
+//! | turn | `step_finish`: `part.tokens`, `cost`, `reason`, `timestamp`; reasoning is added to output unless `total` shows that output includes it |
+//! | call, file change, subagent | `tool_use`, as in an export |
+//! | status | `step_finish` with another reason than `tool-calls`: `success`; `error`: `error` or `aborted`; else `incomplete` |
+//!
+//! *Lower bound* unless it ended: the process may exit before the last `step_finish` (1 of 3). *Unknown*: model, directory, user
+//! turns. Child sessions are not logged in this stream.
 
 use serde::Deserialize;
 

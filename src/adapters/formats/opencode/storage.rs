@@ -1,10 +1,23 @@
 //! OpenCode's storage until 1.1, `~/.local/share/opencode/storage`: one file for each session, message and part
-//! (docs/formats.md#opencode-storage).
+//! (docs/formats/opencode.md#opencode-storage).
 //!
 //! Each file contains a part of its session; the ledger joins them. The message is the response: it contains model, time, cost
 //! and tokens. Its finished step repeats the tokens, so a step only counts if it states 0 tokens. A part contains the ids of
 //! its session and of its message, but not the message's time: the ledger finds the turn of a call, and the prompts that a human
 //! typed, by the message's id. Output includes reasoning in these versions.
+//!
+//! # `opencode-storage`
+//!
+//! Until 1.1, `~/.local/share/opencode/storage/{session,message,part}/**/*.json`, one file each. Recognised by `id`, `sessionID`
+//! and `messageID` with `type` (part), with `role` and `time` (message), or the facts of a session. Fields as in an export. Not
+//! seen in real logs; from OpenCode's source.
+//!
+//! - Tokens are those of the message. A `step-finish` only counts if it states 0 tokens: then its message is the same as that of a
+//!   shell command. Output includes reasoning.
+//! - A part does not contain its message's time: the message's id connects a call with its turn, and a prompt with its text (not
+//!   `synthetic`), file, or command for another agent.
+//! - Calls with the same id in several messages are separate calls, as some models use the same ids again.
+//! - The session's text is the latest text of the model.
 
 use serde::Deserialize;
 

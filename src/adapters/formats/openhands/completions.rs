@@ -1,4 +1,13 @@
 //! Logs of completions, described by data: one file for each request, with all messages before it.
+//!
+//! # `openhands-completions`
+//!
+//! Files of OpenHands' `log_completions`, one for each request. Recognised by `messages`, `response` (with `choices`), `cost` and
+//! `timestamp`. Seen: 10 files of 2 conversations. The format is described by data, in `src/adapters/formats/openhands/completions.rs`.
+//!
+//! Session: a hash of the directory's name and the first message of the user. Turn: the response, by its id and counts: `prompt_tokens`
+//! minus cached tokens, `completion_tokens`, `cost`, `latency_sec`. Calls: those of the response, with results from the next request
+//! of the session. *Exact*. Status: a response without calls, or with `finish`, is `success`, else `incomplete`.
 
 use super::common::conversation::CATEGORIES;
 use super::common::is_list;

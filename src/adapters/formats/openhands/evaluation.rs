@@ -1,4 +1,14 @@
 //! The output of an evaluation or of the resolver: one line for each instance, with the events and the costs of its requests.
+//!
+//! # `openhands-evaluation`
+//!
+//! `output.jsonl` of OpenHands' evaluations and of its resolver, a line for each instance. Recognised by `history` and `metrics` with
+//! `instance_id`, `issue` or `git_patch`. From descriptions of 2 lines of 2024, and from the source of later ones.
+//!
+//! Session: a hash of `history`; `instance_id` is a label. Turns: the requests in `metrics.token_usages` and `costs` if there are at
+//! least as many as responses in `history`; what `accumulated_token_usage` and `accumulated_cost` have more is a row of grain
+//! `session`. Events are those of the other two formats; without ids, a result follows its action. Status: `error`, else as there.
+//! *Unknown*: the tokens of lines before 2025, and all times of the oldest.
 
 use serde::Deserialize;
 

@@ -1,4 +1,39 @@
 //! Logs of events: files with one event each, arrays, pages and lines, and the state beside them.
+//!
+//! # `openhands-conversation`
+//!
+//! Conversations of OpenHands' SDK, of its CLI since 1.0: `~/.openhands/conversations/ID/base_state.json` and
+//! `events/event-N-UUID.json`, one event in each file; also as lines, arrays or pages (`items`). Recognised by a `kind` that ends in
+//! `Event` with `id`, `timestamp` and `source`; the state by `agent`, `workspace` and `execution_status`. Seen: a part of one
+//! conversation, 2026-06; other events from the SDK's source.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | the directory of the conversation, else a hash of the first event: no event names it |
+//! | model, cwd | `agent.llm.model`, `workspace.working_dir` of the state; the model also of `stats` |
+//! | turn | each `llm_response_id` of an `ActionEvent` (parallel calls are one response) or of an agent's `MessageEvent` |
+//! | tokens | `stats.usage_to_metrics` (formerly `service_to_metrics`), running totals for each use of a model. A turn is what the agent's total grew by before it, in a log with several events; all that is left of the last totals is a row of grain `session` for each model |
+//! | input | `prompt_tokens` minus cache reads and writes, unless they are more than it (litellm, 4 of 4) |
+//! | cost | `accumulated_cost`, if not 0 |
+//! | call | `ActionEvent`, with the results of `ObservationEvent` and `AgentErrorEvent` by `tool_call_id` |
+//! | call status | `error`: `is_error`, an exit code above 0 (the two are independent), `AgentErrorEvent`; `denied`: `UserRejectObservation` |
+//! | file change | of `file_editor`: the path, lines of `old_str` and `new_str` |
+//! | events | `Condensation` (compaction), `ConversationErrorEvent` (error), `InterruptEvent` (abort), refusals |
+//! | status | the last `execution_status`: `finished` is `success`, `error` and `stuck` are `error`, others `incomplete`; without one, the last message or `finish` |
+//!
+//! Times are local, without a zone, and used as UTC. The titles and condensations of a conversation are in the totals only.
+//!
+//! # `openhands-events`
+//!
+//! OpenHands before 1.0: `~/.openhands/sessions/ID/events/N.json`, and trajectories (`--save-trajectory-path`), an array. Recognised
+//! by `id`, `timestamp` and `source` with an `action` and `args`, or an `observation` and `content`. From OpenHands' source, 0.x: no
+//! recorded events were at hand.
+//!
+//! Session: the directory above `events`, else a hash of the first event. Turns: `tool_call_metadata.model_response.id`, else the
+//! event. Tokens and cost: `llm_metrics`, running totals, read as `stats` of `openhands-conversation`. Calls: an action of the agent
+//! with its result by `tool_call_id`, else by `cause`; exit code `extras.metadata.exit_code`; `user_rejected` is `denied`. Status:
+//! `agent_state_changed`: `finished` and `awaiting_user_input` are `success`, `error` and `rate_limited` are `error`, `stopped` is
+//! `aborted`; else the last `finish`.
 
 use super::common::conversation::Conversation;
 use super::common::records::Event;

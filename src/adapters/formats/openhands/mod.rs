@@ -1,7 +1,7 @@
 //! Formats of OpenHands.
 //!
 //! OpenHands: conversations of its SDK (since late 2025), events before it, evaluations, and logs of completions
-//! (docs/formats.md#openhands-conversation).
+//! (docs/formats/openhands.md#openhands-conversation).
 //!
 //! - Events contain no tokens, but running totals for each use of a model: `ConversationStateUpdateEvent` with the key `stats`,
 //!   formerly `llm_metrics`. The difference of two of them is the response that comes next; the rest of the last one is a total.

@@ -1,8 +1,50 @@
 //! Telemetry in OpenTelemetry's protocol as JSON, as the file exporter of its collector writes it
-//! (docs/formats.md#otlp): the events, spans and metrics that runtimes export besides their own logs.
+//! (docs/formats/otlp.md#otlp): the events, spans and metrics that runtimes export besides their own logs.
 //!
 //! A session has up to three results here, one for each signal, because a collector may write each to its own file. The ledger
 //! uses the events, else the spans, else the metrics, and none of them beside the session's own log.
+//!
+//! # `otlp`
+//!
+//! OpenTelemetry's protocol as JSON: the lines that the file exporter of its collector writes, or one document. Recognised by
+//! `resourceLogs`, `resourceSpans` or `resourceMetrics`. From the documentation of Claude Code, the sources of Codex and Gemini
+//! CLI, and the semantic conventions for generative AI.
+//!
+//! | what | Claude Code | Codex | Gemini CLI, Qwen Code | any other program |
+//! | --- | --- | --- | --- | --- |
+//! | from | events, spans, metrics | events | events, metrics | spans |
+//! | session | `session.id` | `conversation.id` | `session.id` | `gen_ai.conversation.id`, `session.id`, else the trace |
+//! | runtime | `claude` | `codex` | `gemini`, `qwen` | `service.name` |
+//! | turn | `api_request`, else `llm_request` spans, by `request_id`, else time and counts | `sse_event` `response.completed` with counts | `api_response` | spans with the operation `chat`, `generate_content`, `text_completion` or `embeddings`, by `gen_ai.response.id` |
+//! | tokens | disjoint | input includes cached; output includes reasoning | as in [`gemini-chat`](#gemini-chat) | input includes both caches, unless they are larger than it, or the total includes them; older names too, and `gen_ai.usage.details.*` of pydantic-ai |
+//! | cost | `cost_usd` of events, `cost.usage` | | | |
+//! | call | `tool_result`, `tool_decision`; `tool` spans | `tool_result`, `tool_decision` | `tool_call` | `execute_tool` spans |
+//! | call status | `denied`: decision `reject` | decision `denied`, `abort`, `timed_out` | decision `reject` | `error.type`, or status 2, is an error |
+//! | user turns | `user_prompt` without a command | `user_prompt` | `user_prompt` | |
+//! | events | `api_error`, `compaction` | failed requests, retries | `api_error`, `chat_compression`, retries | failed requests |
+//!
+//! A call belongs to the last request of the main agent before it. No record states how a session ended: the status is `error`
+//! if its last request failed, else `unknown`. Arguments of calls, prompts and answers are logged only if the settings of the
+//! runtime ask for it. Counters of Codex, and of spans, that the signal does not show are NULL.
+//!
+//! **Copilot's files** (`~/.copilot/otel/*.jsonl` of the CLI, the setting `outfile` in VS Code) have one span in each line, without
+//! the
+//! wrapper of an export: plain `attributes`, `startTime` and `endTime` as seconds and nanoseconds. A `chat` span with usage is one
+//! request by its `gen_ai.response.id`; one without usage is ignored. A span without `gen_ai.conversation.id` is of the conversation
+//! of
+//! its trace; an agent that another one runs is a subagent. These requests have all counts, and fill the session's own log
+//! ([requests beside a log](accounting.md#requests-beside-a-log)). Lines of metrics and events repeat them.
+//!
+//! Spans of a whole run (`invoke_agent`) may state the sum of its requests and are not read, nor are events of the conventions
+//! (`gen_ai.client.inference.operation.details`), which repeat a request, nor histograms, which name no session.
+//!
+//! Metrics are counters of one session: `token.usage` and `cost.usage`. Those of intervals (delta temporality) add up; of
+//! running totals since the start of a process (cumulative) the last counts. They give one row of grain `session` for each
+//! model.
+//!
+//! *One of several views*: events are used, else spans, else metrics, and none of them for what any other log of the session
+//! shows ([several views of one session](accounting.md#several-views-of-one-session)). Claude Code bills requests for titles
+//! and summaries, which its telemetry has and its transcripts lack: they count only if there is telemetry alone.
 
 use self::attributes::Attributes;
 use self::file_exporter::Spans;

@@ -3,6 +3,15 @@
 //! A message is in `message_start`, `message_update`, `message_end`, `turn_end` and `agent_end`; only `message_end` of the role
 //! `assistant` is a response (`docs/accounting.md#identity-of-a-response`). Costs are per message and add up. There may be several
 //! `agent_start` … `agent_end` in one stream: retries and follow-ups.
+//!
+//! # `pi-json`
+//!
+//! Recorded `pi -p --mode json`. Recognised by `agent_start`, `turn_start`, `message_end` …, not by the header `session`.
+//! Read as `pi-session`, from `message_end` only: `turn_end`, `agent_end` and `message_update` repeat it (identical sums). The
+//! session is the header's `id`; before pi 0.45.1 a hash of the first event. Calls also come from `tool_execution_start` and
+//! `_end`, retries from `auto_retry_start`, compactions from a `*_start` and its `*_end`. The status is that of `pi-session`, but
+//! `incomplete` unless `agent_end` is the last event. The events have no times of their own: `occurred_at` of turns and calls is
+//! the time of the request, and the duration of a call is unknown unless `details` contain it.
 
 use serde::Deserialize;
 

@@ -4,6 +4,33 @@
 //! Entries are a tree. Abandoned branches were billed as well, so all entries count. Forks and snapshots repeat entries: a response is
 //! identified by its time and token counts, and the ledger counts it once (`docs/accounting.md#copies-resumes-and-forks`). The
 //! summary of a compaction or of a branch that was left is a response, if it has a usage of its own.
+//!
+//! # `pi-session`
+//!
+//! `~/.pi/agent/sessions/--CWD--/*.jsonl`, also oh-my-pi's. Recognised by `type` `message`, `model_change`, `compaction` … with
+//! `timestamp`, or a header `session` with `id`, `timestamp`, `cwd`. Seen: 18 files, versions 1 and 3.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, parent, cwd | header `id`; `parentSession` or `branchedFrom` (the id in the file's name); `cwd` |
+//! | turn | each entry with `role: assistant`; `provider`, `model`, `responseId`, `stopReason` of the message. `occurred_at`: the entry's own `timestamp`, the time of the complete answer. `duration_ms`: `duration`, else this time minus the message's `timestamp`, the time of the request |
+//! | tokens | `usage.input`, `output`, `cacheRead`, `cacheWrite` (its 1-hour part is `cacheWrite1h`); `reasoning` or `reasoningTokens` |
+//! | cost | `usage.cost.total`, with its four parts |
+//! | compaction | a `compaction` entry: event, and a turn if it has a `usage` of its own |
+//! | branch | a `branch_summary` (`/tree`) is a turn if it has a `usage`; no event |
+//! | effort | the last `thinking_level_change`, or the header's |
+//! | call | `toolCall` blocks, from the entry's `timestamp` to that of the result; result `toolResult` with `isError`, `details.exitCode`, else "Command exited with code N" |
+//! | file change | the call's path; lines of `details.diff`; of a write, the lines of its `content` are `lines_added`, and `lines_removed` is NULL: the log does not show whether the file existed |
+//! | subagent | `details.results[].transcriptPath`: the transcript of a child that pi-subagents ran |
+//! | user turns | entries with `role: user` |
+//! | events | `stopReason` `error` or `aborted`, compactions |
+//! | status | the last response: `error`, `aborted`, `success` if it stopped by itself (`stop`, `length`, `end_turn`) and none of its calls is open, else `incomplete` |
+//!
+//! *Exact*: `totalTokens` is the sum of the four counts in 3,732 of 3,732 entries, `cost.total` is the sum of its parts in 4,185 of
+//! 4,185. All branches of the tree count, as they were billed. A response that failed without tokens is an event, not a turn.
+//! *Not included*: a child that an extension starts is a session of its own, with its own file or transcript (`pi-subagent`); its
+//! sum in the parent's `details.results[].usage` is not counted. A child's file may not contain its parent (1 of 1 seen of
+//! pi-subagents): then the parent is only known if the transcript is read as well.
 
 use serde::Deserialize;
 

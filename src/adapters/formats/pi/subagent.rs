@@ -3,6 +3,18 @@
 //! A record contains a message of pi. The child's session file contains the same messages, under an id that is not in the
 //! transcript (ccusage#1698): messages are identified by time and token counts, and belong to the session file. Without that file the
 //! child has the name of its transcript. Its prompts come from the agent that started it.
+//!
+//! # `pi-subagent`
+//!
+//! Transcripts of the extension pi-subagents, `RUN_AGENT_INDEX_transcript.jsonl`. Recognised by `recordType`, `runId`, `agent` and
+//! `ts`. Seen: 4 files.
+//!
+//! Messages are pi's, read as in `pi-session`, of `recordType` `message`; durations of calls from `tool_start` and `tool_end`.
+//! Results have no `details`: the lines of an edit are those of a line diff of its arguments. The session id is the name of the
+//! child's files, `runId_agent_childIndex`. The parent is the session whose `details.results[].transcriptPath` contains this name.
+//! If the child's session file is read as well, the same messages are in both (by time and counts): then both are one session.
+//! Every row belongs to a subagent. User turns are unknown, as the prompts come from the agent that started it. The sums in the
+//! parent's log were those of the transcript in 4 of 4. *Lower bound*: after `truncated`.
 
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;

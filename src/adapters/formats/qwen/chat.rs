@@ -1,5 +1,5 @@
 //! Qwen Code's session files, `~/.qwen/projects/*/chats/*.jsonl`, and those of its subagents,
-//! `~/.qwen/projects/*/subagents/SESSION/agent-*.jsonl` (docs/formats.md#qwen-chat).
+//! `~/.qwen/projects/*/subagents/SESSION/agent-*.jsonl` (docs/formats/qwen.md#qwen-chat).
 //!
 //! The rules are those of Qwen Code's source (0.8.2 and 0.24.4: `ChatRecordingService`, the transcripts of agents, the
 //! conversion of usage). An `assistant` record is one response with its own usage, which is no running total. The prompt
@@ -10,6 +10,28 @@
 //! and those of subagents, which are in the subagents' own files as well. Each response is matched with the telemetry of a
 //! request with the same prompt size; the other requests count as responses of their own. A branched session begins as a copy
 //! with the same record ids.
+//!
+//! # `qwen-chat`
+//!
+//! Qwen Code's `~/.qwen/projects/*/chats/*.jsonl`, and its subagents' `subagents/SESSION/agent-*.jsonl`. Recognised by `uuid`,
+//! `sessionId`, `timestamp` and messages with `parts` (Claude's have `content`), `usageMetadata`, `toolCallResult` or
+//! `systemPayload`. From Qwen Code's source, 0.8.2 and 0.24.4.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, parent | `sessionId`; `forkedFrom.sessionId`, `parent_session` |
+//! | version, cwd, branch | `version`, `cwd`, `gitBranch` |
+//! | turn | each `assistant` record with a model or `usageMetadata`, by `uuid`: `model`, `contextWindowSize` |
+//! | tokens | input is `promptTokenCount` minus `cachedContentTokenCount` (unless that is larger) plus `toolUsePromptTokenCount`; output is `candidatesTokenCount`, plus `thoughtsTokenCount` only if `totalTokenCount` shows that candidates exclude them |
+//! | other requests | `ui_telemetry` `api_response`: each response gets duration and id from one with the same prompt size; the others (compactions, retried requests) are turns of their own. That of a subagent only counts if the subagent's own file does not contain it |
+//! | call | `functionCall` parts; `tool_result` with `toolCallResult.status`, `durationMs`; the MCP server from `tool_call` of the telemetry |
+//! | file change | `resultDisplay`, as in `gemini-chat`; a new file's lines also from the arguments |
+//! | subagent | `isSidechain` with `agentId`, `agentName`; `subagent_name` of the telemetry |
+//! | events | `chat_compression`, `api_error` (error), refused calls |
+//! | user turns | `user` records outside of sidechains, except those of timers, notices and goals |
+//! | status | `turn_result` (`completed`, `cancelled`, `error`), `api_error`; else an answer without calls is `success`, else `incomplete` |
+//!
+//! *Unknown*: cache writes, which are included in the input, and cost.
 
 use self::records::Record;
 use self::session::Chat;

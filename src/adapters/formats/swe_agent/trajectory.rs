@@ -1,4 +1,4 @@
-//! SWE-agent's trajectories (`*.traj`), one document for each instance (docs/formats.md#swe-agent).
+//! SWE-agent's trajectories (`*.traj`), one document for each instance (docs/formats/swe_agent.md#swe-agent).
 //!
 //! - `trajectory` has one entry for each response of the model, with the command that was run. No record has a time or an id:
 //!   the session's id is a hash of the first entry.
@@ -6,6 +6,25 @@
 //!   reasoning; only the cost is the provider's. `total_cost` is the sum over other instances as well. Replays have zeros.
 //! - `history` contains the arguments of calls, since 1.0. It can lack the last one.
 //! - An agent that retries writes `attempts`. The outer `trajectory` is a copy of the chosen one; `model_stats` covers all.
+//!
+//! # `swe-agent`
+//!
+//! SWE-agent's `*.traj`, one document for each instance. Recognised by `trajectory` and `history` (arrays) with `info`, without
+//! `messages`. Seen: 7 files of 0.x and 1.x, 4 of them replays; retries (`attempts`) from its source.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | a hash of the first entry of `trajectory`: no record has an id or a time. The name of the file is the label `instance_id` |
+//! | model | `agent.model.name` in `replay_config`, since 1.0; else unknown |
+//! | turn | an entry of `trajectory` that is a response, without counts. With `attempts`, those of all attempts |
+//! | tokens, cost | `info.model_stats`: `tokens_sent`, `tokens_received`, `instance_cost`, in a row of grain `session`. `total_cost` is the sum of other instances as well |
+//! | call | `action`: one of SWE-agent's own commands, else `bash`; its id, name and edited texts from `tool_calls` of the same action in `history`; duration `execution_time` |
+//! | call status | `error` only where SWE-agent itself reports it: a refused edit, a time limit |
+//! | file change | `edit` and its relatives change `open_file` of `state`; `create` and `str_replace_editor` the file that they name |
+//! | status | `exit_status`: `submitted` is `success`; any other is `error`, also `submitted (exit_cost)`; none is `incomplete` |
+//!
+//! *Estimate*: SWE-agent counts with a tokenizer of its own, without tool calls and reasoning (source); the cost is that of the
+//! provider's counts. *Unknown*: times; the counts of replays, whose zeros are not counts. Whether the task was solved is not logged.
 
 use self::records::{Document, ModelStats, ReplayConfig};
 use self::run::Run;

@@ -1,4 +1,4 @@
-//! Results of evaluations: `results.json` of terminal-bench and `result.json` of Harbor (docs/formats.md#terminal-bench-trial).
+//! Results of evaluations: `results.json` of terminal-bench and `result.json` of Harbor (docs/formats/trials.md#terminal-bench-trial).
 //!
 //! A result is next to the logs of its trial, and is read twice. The reader of a log adds the task, the trial, the end and the
 //! verdicts to its sessions ([`trial_of`]). As a file of its own the result is a session with the sums that it states; the ledger
@@ -7,6 +7,37 @@
 //! - terminal-bench counts tokens only for agents of its own, with a tokenizer; for others it writes 0. A trial can be resolved
 //!   although its agent timed out.
 //! - Harbor's input includes cached tokens. `rewards` is the only judgement.
+//!
+//! # `harbor-trial`
+//!
+//! Harbor's `result.json` of a trial, `jobs/JOB/TRIAL/result.json`. Recognised by `trial_name` and `task_name` with `verifier_result`,
+//! `agent_result` or `agent_info`. **From sources** (Harbor's models and programs that read them; no recorded job was at hand). The
+//! `result.json` of a job is `auxiliary`.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `id`, else a hash of task and trial. Its runtime is that of the agent, by the names of [`atif`](#atif). Removed if a log of the trial is present |
+//! | tokens | `agent_result`: `n_input_tokens` includes `n_cache_tokens`; all 0 is unknown |
+//! | cost | `agent_result.cost_usd` |
+//! | times | `agent_execution`, else the trial |
+//! | status | `exception_info`: `error`; else `success` |
+//! | verdicts | `verifier_result.rewards`: [verdicts.md](verdicts.md#result-directories) |
+//!
+//! # `terminal-bench-trial`
+//!
+//! `results.json` of terminal-bench 1, of a trial (`trial_name`, `task_id`, `is_resolved`) or of a run (`results`, `n_resolved`,
+//! `accuracy`), which repeats those of its trials. Seen: 178 trials of two agents and the results of one run. `run_metadata.json` and
+//! `tb.lock` are `auxiliary`; the former names the agent and the model of the trials below it.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `id` or `uuid`. Removed if a log of the trial is present |
+//! | tokens | `total_input_tokens`, `total_output_tokens`: counted with a tokenizer (`usage` is `estimate`), only for agents of its own API; 0 is unknown (80 of 80 trials of an installed agent) |
+//! | times | `agent_started_at`, `agent_ended_at`, else those of the trial; absent in older versions (98 of 178) |
+//! | status | `failure_mode`: `unset`, `parse_error` and `test_timeout` are `success`, as the agent ended; others `error`. It does not depend on the verdict |
+//! | verdict | `is_resolved`; failed tests in the message |
+//!
+//! *Unknown*: cost, cached tokens, turns, calls.
 
 use serde::Deserialize;
 

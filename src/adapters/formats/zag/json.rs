@@ -1,10 +1,24 @@
-//! zag's stdout: the object of `zag exec -o json` (docs/formats.md#zag-json) and the events of `-o stream-json`
-//! (docs/formats.md#zag-stream-json).
+//! zag's stdout: the object of `zag exec -o json` (docs/formats/zag.md#zag-json) and the events of `-o stream-json`
+//! (docs/formats/zag.md#zag-stream-json).
 //!
 //! zag converts each line of Claude's stdout to an event and drops the message's id. Claude writes one line for each content
 //! block, and each line repeats the usage of the whole response. So consecutive events of one agent with prompts of the same
 //! size are one response: the prompt of the next response is larger, as it includes this one. The output on these lines is
 //! only a stub from the start of the stream. The billed tokens are in the usage of the object, which excludes subagents.
+//!
+//! # `zag-json`
+//!
+//! `zag exec -o json`. Recognised by `agent`, `events` and `is_error` together. The session is `session_id`, that of the provider.
+//! zag converts Claude's lines to events without the message's id: consecutive events of one agent with the same prompt size are
+//! one turn. The total is `usage`, that of the main agent, with `total_cost_usd`. The status is `is_error`. *Lower bound* if there
+//! are subagents.
+//!
+//! # `zag-stream-json`
+//!
+//! `zag exec -o stream-json`: the same events, one on each line. Recognised by their types without any id or time. The session is a
+//! hash of the first event after `init`. Repeated events count again, unless they begin with the stream's `init` or repeat all
+//! events before them: then the file contains the stream twice. There is no total, so the usage is a *lower bound*. The empty
+//! `success` at the end of every stream is not the end of a session.
 
 use twox_hash::XxHash3_64;
 

@@ -1,7 +1,25 @@
-//! zag's own session log, `~/.zag/projects/*/logs/sessions/ID.jsonl` (docs/formats.md#zag-log).
+//! zag's own session log, `~/.zag/projects/*/logs/sessions/ID.jsonl` (docs/formats/zag.md#zag-log).
 //!
 //! It contains what the wrapper did, and what it read in the provider's files and on the provider's stdout. So one event may
 //! be logged several times, from several sources.
+//!
+//! # `zag-log`
+//!
+//! zag's session log, `~/.zag/projects/*/logs/sessions/*.jsonl`. Recognised by `wrapper_session_id` with `source_kind`. From zag's
+//! source.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `wrapper_session_id` |
+//! | tokens, cost | `usage` events of one `source_kind` only, the most reliable (`provider_file`, `provider_log`, `stdout`, `backfill`, `wrapper`): each is the sum of one process of the provider, in rows of grain `session` |
+//! | model, cwd | `session_started`, or "Initialized MODEL" |
+//! | call, file change | `tool_call`, `tool_result`, with Claude's structured result in `data`; without it, the lines of an edit's arguments |
+//! | user turns | `user_message` of the wrapper, else of the best source |
+//! | events | refused `permission`, `usage_limit_hit` (error), subagents |
+//! | status | `session_ended`; an imported log: `unknown` |
+//!
+//! *Lower bound*: runs with subagents (Claude's usage excludes them), and runs that did not end. Of other providers zag logs less,
+//! and the other counters are NULL: of Codex only calls are logged, of a captured run only its end.
 
 use twox_hash::XxHash3_64;
 

@@ -1,9 +1,29 @@
-//! Threads of Zed's agent: `threads.db`, whose rows contain one document each, compressed with zstd (docs/formats.md#zed-db),
+//! Threads of Zed's agent: `threads.db`, whose rows contain one document each, compressed with zstd (docs/formats/zed.md#zed-db),
 //! described by data.
 //!
 //! The rules are those of Zed's source: `crates/agent/src/db.rs`, `thread.rs` and `legacy_thread.rs`. `cumulative_token_usage` is the
 //! sum over all requests of the thread, with disjoint counts; versions that did not add to it wrote zeros. A message of version 0.3 is
 //! an object with one key, its author; versions 0.1 and 0.2 have a `role`, and lists of calls and results beside the text.
+//!
+//! # `zed-db`
+//!
+//! The threads of Zed's agent: `threads/threads.db` below `~/.local/share/zed`, `~/Library/Application Support/Zed` on macOS,
+//! `%LOCALAPPDATA%\Zed` on Windows. Recognised by the table `threads` with `data_type` and `updated_at`. A row contains one
+//! document as JSON, mostly compressed with zstd. From Zed's source: versions 0.1 to 0.3 of the document. The format is
+//! described by data, in `src/adapters/formats/zed/db.rs`.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session, parent | `id`, `parent_id`: a subagent's thread is a session of its own |
+//! | cwd, times | the first of `folder_paths`; `created_at`, `updated_at`: messages have no times |
+//! | tokens | `cumulative_token_usage`, the sum over all requests with disjoint counts, in a row of grain `session`. Zeros are unknown: earlier versions did not add to it |
+//! | model | `model` of the thread, the last one that was chosen |
+//! | call | `ToolUse` blocks and `tool_results`; `tool_uses` and `tool_results` until 0.2 |
+//! | user turns | messages `User`, by their id, except in subagents |
+//! | status | the last message: an answer without calls is `success`, else `incomplete` |
+//!
+//! *Unknown*: cost, turns, and the tokens of one request: `request_token_usage` has the last request of each prompt only.
+//! Threads of other agents that run in Zed are in the logs of those agents.
 
 use crate::adapters::described;
 use crate::adapters::described::{Calls, Description, Facts, Results, TokenPaths};

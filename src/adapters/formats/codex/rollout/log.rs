@@ -1,4 +1,50 @@
 //! The adapter: which logs are rollouts, and how their records are dispatched.
+//!
+//! # `codex-rollout`
+//!
+//! `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl` and `archived_sessions`, plain or zstd. Recognised by `payload` with `type`
+//! `session_meta`, `turn_context`, `response_item`, `event_msg`, `compacted`, `token_usage_record`; in older versions without an
+//! envelope by `id`, `timestamp` and `instructions` together, `record_type`, or a bare `function_call`. Seen: 68 files, 0.118 to
+//! 0.153.4.
+//!
+//! Since 0.147 a history can be *paginated* (`history_mode`): each record has an `ordinal`, and an `item_completed` with an `item`
+//! replaces most events. Items and events have the same meaning here, and a log may contain both: an item, an event and a response
+//! item with the same id are one call.
+//!
+//! | what | from |
+//! | --- | --- |
+//! | session | `session_meta.payload.id` of the first one (a file may contain 29, one per resume), else the UUID in the file's name |
+//! | parent | `forked_from_id`, `source.subagent.thread_spawn.parent_thread_id`, `parent_thread_id`, a `session_id` other than `id`, or a second `session_meta` with another id |
+//! | copied records | those with an `ordinal` below `subagent_history_start_ordinal`; without it the ledger finds them |
+//! | continuation | a file with `history_base` repeats nothing, but its totals include those of its base. A total before its first task or response is the base's |
+//! | version, entrypoint, provider, cwd, branch | `cli_version`, `originator`, `model_provider`, `cwd`, `git.branch` |
+//! | turn | each `token_count` with a larger `total_token_usage`: the difference to the previous one; if a total decreases, `last_token_usage` |
+//! | lost turn | if the total increases by more than `last_token_usage`, the remainder is a separate turn |
+//! | compaction's turn | the `token_usage_record` whose `response_id` is the `compaction_response_id` of a `compacted`, unless a total includes it; other such records only add the ids of their responses |
+//! | service tier | `thread_settings_applied`: `thread_settings.service_tier`, for the following responses; without one the standard tier |
+//! | model, effort, window | the last `turn_context` before it; `model_context_window` |
+//! | input, cache read, cache write, output, reasoning | `input_tokens` less `cached_input_tokens` less `cache_write_input_tokens`; these two; `output_tokens`; `reasoning_output_tokens` |
+//! | call | `function_call`, `custom_tool_call`, `local_shell_call`, `web_search_call`, `tool_search_call`; items `CommandExecution`, `FileChange`, `McpToolCall`, `DynamicToolCall`, `CollabAgentToolCall`, `WebSearch` of which there is no response item. MCP server from `namespace`, `mcp_tool_call_end` or the item. A call belongs to the next response. A `CommandExecution` with the source `user_shell` is the user's own command, and no call |
+//! | call of code mode (`exec`) | one call with what its script runs: the category is `shell` if it runs a command, else that of the first tool that it calls; commands, files and patches are the texts in the script. Items and events whose ids begin with `exec-` are calls of a script: they give it the command, the exit code, the changes and the failure, and are no rows. One belongs to the script that contains its command, else to the first one that runs |
+//! | call status, exit code | items (`status`, `exit_code`, `success`, `error`), `exec_command_end`, `mcp_tool_call_end`, `patch_apply_end`, `guardian_assessment` with the status `denied`; else the text, in a list the first one: `Process exited with code N`, `Exit code: N`, `metadata.exit_code`, texts of refusals and failures. After `Process running with session ID` it is open until the `write_stdin` that returns its end |
+//! | status, exit code of a script | `Script failed` or `Script terminated`, or a command or change in it that failed: `error`; the exit code is the first one other than 0. Without items, `exit_code` in the results that it prints. After `Script running with cell ID` it is open until the `wait` that returns its end |
+//! | call duration | the items and events; else `metadata.duration_seconds` or `Wall time: N seconds` of the result. Of a command that keeps running: until the result of the `write_stdin` that returns its end |
+//! | file change | `FileChange` or `patch_apply_end.changes`, else the patch text, also inside a shell command or a script |
+//! | events | `compacted`, `context_compacted` and `ContextCompaction` within 5 s (one compaction), `error` or `task_complete.error` (code: `codex_error_info`), `stream_error` (retry), `turn_aborted` (abort), refused calls, `SubAgentActivity` of the kind `started` and `collab_agent_spawn_end` (subagent) |
+//! | limits | `token_count`: `rate_limits`, also if `info` is null. Windows `primary` and `secondary`: `used_percent`, `window_minutes`, `resets_at`; in older versions the record's time plus `resets_in_seconds`; in the first one `primary_used_percent` and `primary_window_minutes`, without a reset (*source*). `limit_id`, `plan_type`, `rate_limit_reached_type` |
+//! | user turns | `user_message` events and `UserMessage` items; in versions without events, the user's messages that do not begin with `<` or `#`. None if `source` names a `subagent` (a guardian, a review, a spawned thread) or `thread_source` is not `user`: a program writes those prompts |
+//! | imported turns | a task with the id `external-import-turn-N` was imported from another runtime, whose log has its prompts and responses |
+//! | status | `task_started`: `incomplete`; `task_complete`: `success`, unless it has an `error`, or there was an `error` and no answer; `turn_aborted`: `aborted`; `error`: `error`; a log with none of them: `unknown` |
+//!
+//! *Exact*: tokens. The last total equals the sum of `last_token_usage` over events with a larger total in 41 of 42 files; in one,
+//! a response was interrupted before its event was written, and only the total includes it. Repeated totals are not responses
+//! (adding every `last_token_usage` gives up to 24 % more; ccusage/ccusage#1288). The totals exclude compactions by the provider
+//! (openai/codex#47003). A fork repeats the records of its parent, which may be a fork itself: shared records count in the first
+//! thread. A `token_usage_record` without a later total or `compacted` is not counted. `world_state`, `security_risk_score`,
+//! `realtime_item`,
+//! and the response items `agent_message`, `context_compaction` and `additional_tools` contain no usage.
+//! *Unknown*: cost, which Codex never logs; in versions without `token_usage_record`, whether the summary of a compaction was
+//! billed if the totals do not increase (13 of 13 events after a compaction state 0 tokens).
 
 use twox_hash::XxHash3_64;
 

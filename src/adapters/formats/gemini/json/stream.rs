@@ -1,4 +1,4 @@
-//! The events of `gemini --output-format stream-json` (docs/formats.md#gemini-stream-json).
+//! The events of `gemini --output-format stream-json` (docs/formats/gemini.md#gemini-stream-json).
 
 use serde::Deserialize;
 use twox_hash::XxHash3_64;

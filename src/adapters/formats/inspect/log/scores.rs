@@ -1,4 +1,4 @@
-//! The scores of a sample as verdicts, one for each scorer: see docs/formats.md#inspect-log.
+//! The scores of a sample as verdicts, one for each scorer: see docs/formats/inspect.md#inspect-log.
 
 use serde::Deserialize;
 
