@@ -89,7 +89,9 @@ const ADAPTERS: [&str; 9] =
 fn adapters_import_only_what_is_below() {
     let floor = |name: &str| ADAPTERS.iter().position(|other| *other == name);
     for (file, lines) in sources() {
-        let Some(name) = file.strip_prefix("adapters/").and_then(|path| path.split(['/', '.']).next()) else { continue };
+        let Some(name) = file.strip_prefix("adapters/").and_then(|path| path.split(['/', '.']).next()) else {
+            continue;
+        };
         let Some(own) = floor(name) else {
             assert_eq!(name, "mod", "src/{file} is on no floor");
             continue;

@@ -54,7 +54,7 @@ impl Run<'_> {
             if rows.has_changed && !is_last {
                 return Err(Failure::Changed);
             }
-            source.forgets = true;
+            source.runtime_deletes_sessions = true;
             if rows.is_known {
                 source.message = source.message.or(rows.lost);
                 return Ok(

@@ -20,7 +20,7 @@ pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[
         links.extend(ids.chain(session.delegates.iter().map(|(_, id)| id)).map(|id| link("id", id)));
         let children = session.events.iter().filter(|event| event.kind == EventKind::Subagent);
         links.extend(children.filter_map(|event| event.code.as_deref()).map(|id| link("id", id)));
-        let prompts = session.prompts.iter().chain(session.asked.values());
+        let prompts = session.prompts.iter().chain(session.prompt_candidates.values());
         let identities = session.turns.iter().map(|turn| &turn.identity).chain(prompts);
         links.extend(identities.filter_map(link_of));
         links.extend(session.trial.as_deref().map(|trial| link("trial", trial)));

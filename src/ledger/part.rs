@@ -53,9 +53,10 @@ pub(super) fn group_by_session(sources: &mut [Source]) -> Sessions {
 
 /// Where messages and their texts are in different files, the prompts are the messages whose text a human typed.
 pub(super) fn resolve_prompts(parts: &mut [SessionPart]) {
-    let typed: BTreeSet<String> = parts.iter_mut().flat_map(|part| mem::take(&mut part.session.said)).collect();
+    let typed: BTreeSet<String> =
+        parts.iter_mut().flat_map(|part| mem::take(&mut part.session.typed_message_ids)).collect();
     for part in parts {
-        let candidates = mem::take(&mut part.session.asked).into_iter();
+        let candidates = mem::take(&mut part.session.prompt_candidates).into_iter();
         let (prompts, others): (Vec<_>, Vec<_>) = candidates.partition(|(message, _)| typed.contains(message));
         part.session.is_prompted_by_program |= !others.is_empty();
         part.session.prompts.extend(prompts.into_iter().map(|(_, identity)| identity));
@@ -76,8 +77,8 @@ pub(super) fn facts_only(session: SessionResult) -> SessionResult {
         ended_at: session.ended_at.filter(|_| !has_times),
         recording: None,
         prompts: BTreeSet::new(),
-        asked: BTreeMap::new(),
-        said: BTreeSet::new(),
+        prompt_candidates: BTreeMap::new(),
+        typed_message_ids: BTreeSet::new(),
         turns: Rows::default(),
         tool_calls: Rows::default(),
         file_changes: Rows::default(),
@@ -125,8 +126,8 @@ mod tests {
         let identity = |text: &str| Identity::Session(text.into());
         let part = |session| SessionPart { source: 0, session, transferred_to: None, is_supplement: false };
         let asked = ["m1", "m2"].map(|message| (message.to_owned(), identity(message)));
-        let messages = SessionResult { asked: asked.into(), ..SessionResult::default() };
-        let texts = SessionResult { said: ["m2".to_owned()].into(), ..SessionResult::default() };
+        let messages = SessionResult { prompt_candidates: asked.into(), ..SessionResult::default() };
+        let texts = SessionResult { typed_message_ids: ["m2".to_owned()].into(), ..SessionResult::default() };
         let mut parts = [part(messages), part(texts)];
         resolve_prompts(&mut parts);
         assert_eq!(parts.map(|part| part.session.prompts), [[identity("m2")].into(), BTreeSet::new()]);

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 /// The set of facts that a format can contain.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct Capabilities(u16);
+pub struct Capabilities(u32);
 
 /// Serialized as a number, and in human-readable formats as a list of words.
 impl Serialize for Capabilities {
@@ -30,7 +30,7 @@ impl Serialize for Capabilities {
         if serializer.is_human_readable() {
             serializer.collect_seq(WORDS.iter().filter(|(shown, _)| self.has(*shown)).map(|(_, word)| word))
         } else {
-            serializer.serialize_u16(self.0)
+            serializer.serialize_u32(self.0)
         }
     }
 }

@@ -87,9 +87,9 @@ pub struct SessionResult {
     /// Identities of prompts that a human typed.
     pub prompts: BTreeSet<Identity>,
     /// Prompts by the ids of their messages, if other files of the session contain which of them a human typed.
-    pub asked: BTreeMap<String, Identity>,
+    pub prompt_candidates: BTreeMap<String, Identity>,
     /// Ids of messages that a human typed, if other files of the session contain the messages.
-    pub said: BTreeSet<String>,
+    pub typed_message_ids: BTreeSet<String>,
     /// Number of tool calls as logged, if the log does not contain each call.
     pub stated_tool_calls: Option<i64>,
     /// Number of failed tool calls as logged.
@@ -195,7 +195,12 @@ impl SessionResult {
             &self.entrypoint,
             &self.runtime_version,
         ];
-        let names = self.labels.iter().chain(&self.said).chain(self.asked.keys()).chain([&self.session_id]);
+        let names = self
+            .labels
+            .iter()
+            .chain(&self.typed_message_ids)
+            .chain(self.prompt_candidates.keys())
+            .chain([&self.session_id]);
         let mut bytes: usize = own_texts.into_iter().flatten().chain(names).map(String::len).sum();
         bytes += self.subagents.iter().map(own).sum::<usize>();
         for total in &self.totals {

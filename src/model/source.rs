@@ -22,7 +22,7 @@ pub const SEPARATOR: &str = "!/";
 #[serde(default)]
 pub struct Source {
     /// Its real path, as [`path_text`] returns it. Earlier facts of an overwritten file have a path of their own:
-    /// [`Source::set_aside`].
+    /// [`Source::under_history_path`].
     pub path: String,
     /// The machine on which it was read.
     pub host: Option<String>,
@@ -55,7 +55,7 @@ pub struct Source {
     #[serde(skip)]
     pub replaces: Vec<String>,
     /// Whether it is a database. The runtime deletes sessions from it, which stay in the archive.
-    pub forgets: bool,
+    pub runtime_deletes_sessions: bool,
     /// Records and losses.
     pub health: Health,
     /// Its sessions.
@@ -85,7 +85,7 @@ pub struct SpilledSession {
 
 impl Source {
     /// Whether it contains a session.
-    pub fn tells_of(&self, session_id: &str) -> bool {
+    pub fn contains_session(&self, session_id: &str) -> bool {
         let aside = self.spilled.iter().map(|it| &it.session_id);
         self.sessions.iter().map(|it| &it.session_id).chain(aside).any(|it| it == session_id)
     }
@@ -93,19 +93,19 @@ impl Source {
     /// The sessions of this source that a later observation of the file does not replace, as a source of their own. It replaces all if the file grew,
     /// or still contains one of the sessions; of a database it replaces the sessions that it still contains. A truncated file only
     /// replaces content with which it begins, and so does another log from standard input: the ledger removes the copies.
-    pub fn left_by(&self, later: &Self) -> Option<Self> {
-        let still_tells = |it: &SessionResult| later.tells_of(&it.session_id);
+    pub fn sessions_kept_after(&self, later: &Self) -> Option<Self> {
+        let is_still_there = |it: &SessionResult| later.contains_session(&it.session_id);
         let is_same = later.grew || self.content_hash == later.content_hash;
         if !is_same && !self.sessions.is_empty() && (later.status == SourceStatus::Truncated || self.is_stdin()) {
-            return Some(self.clone().set_aside());
+            return Some(self.clone().under_history_path());
         }
-        let is_replaced = is_same || self.sessions.is_empty() || self.sessions.iter().any(still_tells);
+        let is_replaced = is_same || self.sessions.is_empty() || self.sessions.iter().any(is_still_there);
         if !is_replaced {
-            return Some(self.clone().set_aside());
+            return Some(self.clone().under_history_path());
         }
-        let sessions: Vec<_> = self.sessions.iter().filter(|it| !still_tells(it)).cloned().collect();
-        let has_deleted = later.forgets && !is_same && !sessions.is_empty();
-        has_deleted.then(|| Self { sessions, ..self.clone() }.set_aside())
+        let sessions: Vec<_> = self.sessions.iter().filter(|it| !is_still_there(it)).cloned().collect();
+        let has_deleted = later.runtime_deletes_sessions && !is_same && !sessions.is_empty();
+        has_deleted.then(|| Self { sessions, ..self.clone() }.under_history_path())
     }
 
     /// Fills in where its sessions ran, as far as an earlier observation of the file knows it and this one does not. Returns whether
@@ -114,7 +114,7 @@ impl Source {
         KnownPlaces::of(&earlier.sessions).fill(&mut self.sessions)
     }
 
-    /// The sources that are kept once the file was read again, by the rules of [`Self::left_by`]. A file that cannot be read replaces
+    /// The sources that are kept once the file was read again, by the rules of [`Self::sessions_kept_after`]. A file that cannot be read replaces
     /// nothing. Where its sessions ran stays known.
     pub fn followed_by(self, mut later: Self) -> Vec<Self> {
         if self.sessions.is_empty() {
@@ -124,7 +124,7 @@ impl Source {
             return vec![self];
         }
         later.keep_known_places(&self);
-        self.left_by(&later).into_iter().chain([later]).collect()
+        self.sessions_kept_after(&later).into_iter().chain([later]).collect()
     }
 
     /// Whether it was read from standard input, or is a member of such an archive. `archive merge` prefixes the path with the name
@@ -138,7 +138,7 @@ impl Source {
     /// The same facts at a path that no later observation of the file replaces. The path depends on the content only, so that
     /// repeating this changes nothing.
     #[must_use]
-    pub fn set_aside(self) -> Self {
+    pub fn under_history_path(self) -> Self {
         let hash = self.content_hash.as_deref().unwrap_or_default();
         Self { path: format!("{}#{}", self.path, hash.get(..8).unwrap_or(hash)), ..self }
     }
@@ -234,7 +234,7 @@ mod tests {
             sessions: vec![session.clone()],
             ..Source::default()
         };
-        let left = |old: &Source, new: &Source| old.left_by(new).map(|aside| aside.path);
+        let left = |old: &Source, new: &Source| old.sessions_kept_after(new).map(|aside| aside.path);
         for path in ["-", "-!/logs/a.jsonl", "mars:-"] {
             let (first, second) = (source(path, "aaaaaaaaaa"), source(path, "bbbbbbbbbb"));
             assert_eq!(left(&first, &second), Some(format!("{path}#aaaaaaaa")));
@@ -290,8 +290,8 @@ mod tests {
         };
         let cut =
             Source { content_hash: Some("bbbbbbbbbb".to_owned()), status: SourceStatus::Truncated, ..whole.clone() };
-        assert_eq!(whole.left_by(&cut).map(|aside| aside.path), Some("/a.gz#aaaaaaaa".to_owned()));
-        assert_eq!(cut.left_by(&whole), None);
-        assert_eq!(cut.left_by(&cut), None);
+        assert_eq!(whole.sessions_kept_after(&cut).map(|aside| aside.path), Some("/a.gz#aaaaaaaa".to_owned()));
+        assert_eq!(cut.sessions_kept_after(&whole), None);
+        assert_eq!(cut.sessions_kept_after(&cut), None);
     }
 }

@@ -59,8 +59,8 @@ impl Session {
     /// Adds the facts of a line or document.
     pub(super) fn facts(&mut self, facts: &Facts, record: &Probe<'_>, damage: &mut RecordErrors) {
         let place = Place::of(record);
-        self.builder.saw(place.time(facts.started_at));
-        self.builder.saw(place.time(facts.ended_at));
+        self.builder.extend_to(place.time(facts.started_at));
+        self.builder.extend_to(place.time(facts.ended_at));
         let session = &mut self.builder.session;
         let texts = [
             (&mut session.cwd, facts.cwd),
@@ -105,7 +105,7 @@ impl Session {
     ) {
         let place = Place { document, record };
         let time = place.time(description.time);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         let role = place.text(description.role);
         let role = role.as_deref().unwrap_or_default();
         let record = Record { description, place, line, time };
@@ -129,7 +129,7 @@ impl Session {
             let turn = self.response(record, damage);
             let words = words(place, description.text);
             if !description.is_subagent && (turn.is_some() || has_calls || !words.is_empty()) {
-                self.builder.say(&words);
+                self.builder.set_answer(&words);
                 self.last = if is_work { Last::Work } else { Last::Answer };
             }
         } else if description.prompts.contains(&role) && !has_results {
@@ -330,7 +330,7 @@ fn tokens_of(
 ) -> (Tokens, bool) {
     let TokenPaths { input, output, cache_read, cache_write, reasoning } = *paths;
     let counts = [input, output, cache_read, cache_write, reasoning].map(|path| place.count(path));
-    damage.refuses(&counts);
+    damage.note_impossible(&counts);
     let is_known = counts.iter().any(|it| *it != Count::Unknown);
     let [input, output, cache_read, cache_write, reasoning] = counts.map(Count::get);
     let includes_cache = description.input_includes_cache;

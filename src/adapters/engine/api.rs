@@ -173,7 +173,7 @@ impl RecordErrors {
     }
 
     /// Whether one of the counts is an impossible number; then that is noted.
-    pub fn refuses(&mut self, counts: &[Count]) -> bool {
+    pub fn note_impossible(&mut self, counts: &[Count]) -> bool {
         let is_bad = counts.contains(&Count::Impossible);
         if is_bad {
             self.note(Reason::BadNumber);

@@ -115,7 +115,7 @@ impl Builder {
     }
 
     /// Extends the session to the time of a record.
-    pub fn saw(&mut self, time: Option<Time>) {
+    pub fn extend_to(&mut self, time: Option<Time>) {
         let Some(time) = time else { return };
         if self.last_time != Some(time) {
             self.last_time = Some(time);
@@ -192,7 +192,11 @@ impl Builder {
     }
 
     /// As [`Self::arguments`], for arguments that were parsed with the call.
-    pub fn given<'g, 'a>(&mut self, call: usize, given: &'g ToolArguments<'a>) -> Option<&'g Arguments<'a>> {
+    pub fn arguments_read_with_call<'g, 'a>(
+        &mut self,
+        call: usize,
+        given: &'g ToolArguments<'a>,
+    ) -> Option<&'g Arguments<'a>> {
         let arguments = given.value.as_deref();
         let category = &self.session.tool_calls[call].category;
         let subject = arguments.map(|arguments| arguments.subject(category)).unwrap_or_default();
@@ -286,7 +290,7 @@ impl Builder {
     }
 
     /// Sets the answer of the assistant: the last one is kept.
-    pub fn say(&mut self, text: &str) {
+    pub fn set_answer(&mut self, text: &str) {
         if self.content >= Retention::Text && !text.is_empty() {
             self.session.text = Some(text.to_owned());
         }

@@ -85,7 +85,7 @@ mod tests {
         let names = |records: &[(Option<i64>, &str)]| {
             let mut builder = builder();
             for (time, record) in records {
-                builder.saw(time.map(Time::from_micros));
+                builder.extend_to(time.map(Time::from_micros));
                 builder.event(EventKind::Retry, 1, None);
                 builder.name_events(None, record.as_bytes());
             }

@@ -120,7 +120,7 @@ impl Fold for Log {
             "exit" => {
                 let process = self.running.pop().flatten().and_then(|index| self.processes.get_mut(index));
                 if let Some(process) = process {
-                    process.builder.saw(record.time.0);
+                    process.builder.extend_to(record.time.0);
                     process.has_ended = true;
                 }
             }
@@ -128,7 +128,7 @@ impl Fold for Log {
             _ => {
                 let current = self.running.iter().rev().copied().flatten().next();
                 if let Some(process) = current.and_then(|index| self.processes.get_mut(index)) {
-                    process.builder.saw(record.time.0);
+                    process.builder.extend_to(record.time.0);
                     if event == "message_send_starting" {
                         process.last = Last::Work;
                     }
@@ -158,7 +158,7 @@ impl Log {
             return known.unwrap_or_default();
         }
         let mut builder = Builder::new(&self.context, id, line.number);
-        builder.saw(record.time.0);
+        builder.extend_to(record.time.0);
         builder.session.model = model_of(record).map(Into::into);
         self.processes.push(Process { builder, cost: 0.0, has_ended: false, last: Last::Work });
         self.processes.len() - 1
@@ -166,7 +166,7 @@ impl Log {
 
     fn message(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) {
         let properties = &record.properties;
-        damage.refuses(&[properties.prompt_tokens, properties.completion_tokens]);
+        damage.note_impossible(&[properties.prompt_tokens, properties.completion_tokens]);
         let tokens = Tokens {
             input: properties.prompt_tokens.get(),
             output: properties.completion_tokens.get(),
@@ -186,7 +186,7 @@ impl Log {
         process.cost = properties.total_cost.money().unwrap_or(process.cost);
         process.last = Last::Answer;
         let builder = &mut process.builder;
-        builder.saw(record.time.0);
+        builder.extend_to(record.time.0);
         let time = record.time.0.map(crate::base::time::Time::micros);
         let identity = format!("{time:?} {:?} {:?} {:?}", tokens.input, tokens.output, properties.total_cost.0);
         let turn = builder.turn(Identity::Session(identity.into()), line.number);

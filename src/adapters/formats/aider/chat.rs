@@ -117,7 +117,7 @@ struct Chat {
 impl Chat {
     fn new(context: &Context, id: String, line: i64, time: Time) -> Self {
         let mut builder = Builder::new(context, id, line);
-        builder.saw(Some(time));
+        builder.extend_to(Some(time));
         builder.session.ended_at = None;
         builder.session.is_estimated = true;
         Self {
@@ -244,7 +244,7 @@ impl Chat {
     fn message(&mut self, text: &str, line: i64) {
         let (counts, cost) = text.split_once(" Cost: $").map_or((text, None), |(counts, cost)| (counts, Some(cost)));
         let Some(tokens) = tokens(counts) else { return };
-        self.builder.say(self.answer.trim());
+        self.builder.set_answer(self.answer.trim());
         self.answer.clear();
         if tokens.is_all_zero() {
             return;
@@ -275,7 +275,7 @@ impl Chat {
 
     fn finish(mut self) -> SessionResult {
         self.end_prompt();
-        self.builder.say(self.answer.trim());
+        self.builder.set_answer(self.answer.trim());
         let session = &mut self.builder.session;
         session.model.clone_from(&self.model);
         session.started_at = Some(self.started);

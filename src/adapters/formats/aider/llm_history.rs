@@ -65,12 +65,12 @@ impl TextFold for History {
             self.end_answer();
             let context = &self.context;
             let new = || Builder::new(context, hashed_id(source.bytes), source.number);
-            self.builder.get_or_insert_with(new).saw(Some(time));
+            self.builder.get_or_insert_with(new).extend_to(Some(time));
             self.request = Some(time);
             self.last = Last::Work;
         } else if let Some(time) = time(RESPONSE) {
             let Some(builder) = &mut self.builder else { return };
-            builder.saw(Some(time));
+            builder.extend_to(Some(time));
             let asked = self.request.take();
             let identity = Identity::Session(format!("{:?} {}", asked.map(Time::micros), time.micros()).into());
             let index = builder.turn(identity, source.number);
@@ -102,7 +102,7 @@ impl History {
     fn end_answer(&mut self) {
         self.is_answer = false;
         if let Some(builder) = &mut self.builder {
-            builder.say(self.answer.trim());
+            builder.set_answer(self.answer.trim());
         }
         self.answer.clear();
     }

@@ -172,7 +172,7 @@ struct ShellResult {
 
 /// The disjoint tokens of input, output, cache read and cache write.
 fn tokens(model: &str, counts: [Count; 4], damage: &mut RecordErrors) -> Tokens {
-    damage.refuses(&counts);
+    damage.note_impossible(&counts);
     let [input, output, cache_read, cache_write] = counts.map(Count::get);
     let is_gpt = model.starts_with("gpt-");
     let tokens = Tokens {
@@ -208,7 +208,7 @@ impl Fold for Threads {
     fn record(&mut self, line: Line<'_>, thread: Thread<'_>, damage: &mut RecordErrors) -> RecordKind {
         let Some(id) = thread.id.some() else { return RecordKind::Unknown };
         let mut builder = Builder::new(&self.context, id, line.number);
-        builder.saw(thread.created.0);
+        builder.extend_to(thread.created.0);
         let folder = |tree: &Tree<'_>| tree.uri.as_str().strip_prefix("file://").map(str::to_owned);
         builder.session.cwd = thread.env.initial.trees.iter().find_map(folder);
         let remote = |tree: &Tree<'_>| of_remote(tree.repository.url.as_str());
@@ -283,7 +283,7 @@ fn assistant(
         row.model = usage.model.owned();
         row.occurred_at = usage.timestamp.0;
         row.tokens = tokens(usage.model.as_str(), counts, damage).into();
-        builder.saw(usage.timestamp.0);
+        builder.extend_to(usage.timestamp.0);
         let counts = (usage.input_tokens.get(), usage.output_tokens.get());
         responses.push(MessageResponse { turn: index, message_id, counts });
         turn = Some(index);
@@ -291,7 +291,7 @@ fn assistant(
     let mut last = Last::Answer;
     for block in &message.content.blocks {
         match block.kind.as_str() {
-            "text" => builder.say(block.text.as_str()),
+            "text" => builder.set_answer(block.text.as_str()),
             "tool_use" => {
                 last = Last::Work;
                 let call = builder.call(block.id.as_str(), block.name.as_str(), line, None);
@@ -313,7 +313,7 @@ fn ledger(
     responses: &mut Vec<MessageResponse>,
     damage: &mut RecordErrors,
 ) {
-    builder.saw(event.timestamp.0);
+    builder.extend_to(event.timestamp.0);
     let to = event.to_message_id.whole();
     let counts = (event.tokens.input.get(), event.tokens.output.get());
     let turns = &builder.session.turns;

@@ -106,7 +106,7 @@ impl Fold for Transcript {
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
-        damage.refuses(&[record.step_index]);
+        damage.note_impossible(&[record.step_index]);
         let (source, kind) = (record.source.as_str(), record.kind.as_str());
         if !is_source(source) || !is_step(kind) {
             return RecordKind::Unknown;

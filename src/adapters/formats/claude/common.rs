@@ -140,7 +140,7 @@ impl Conversation {
                     let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
                     let row = &mut self.builder.session.tool_calls[call];
                     (row.turn, row.is_subagent, row.agent) = (index.into(), is_subagent, agent.clone());
-                    let arguments = self.builder.given(call, &block.input);
+                    let arguments = self.builder.arguments_read_with_call(call, &block.input);
                     if let Some(agent) = arguments.and_then(Arguments::agent) {
                         self.agents.insert(block.id.as_str().to_owned(), agent);
                     }
@@ -162,7 +162,7 @@ impl Conversation {
         if !is_subagent {
             if self.builder.keeps_text() {
                 let texts = message.content.blocks.iter().filter_map(|it| it.text.some());
-                message.content.text.as_deref().into_iter().chain(texts).for_each(|it| self.builder.say(it));
+                message.content.text.as_deref().into_iter().chain(texts).for_each(|it| self.builder.set_answer(it));
             }
             self.builder.session.stop_reason =
                 message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());

@@ -214,7 +214,7 @@ impl Fold for Stream {
             return RecordKind::Unknown;
         }
         let Some(session) = self.session(&record, line) else { return RecordKind::Known };
-        session.conversation.builder.saw(record.timestamp.0);
+        session.conversation.builder.extend_to(record.timestamp.0);
         session.is_stream |= record.kind.as_str() != "result";
         match record.kind.as_str() {
             "system" => session.system(&record, line),
@@ -397,7 +397,7 @@ impl Session {
         // Both occur: subtype `success` with `is_error`, and `error_max_turns` without.
         if record.subtype.as_str() == "success" && !record.is_error.is_true() {
             self.conversation.builder.succeed();
-            self.conversation.builder.say(said);
+            self.conversation.builder.set_answer(said);
             return;
         }
         let errors = record.errors.iter().filter_map(Text::some).collect::<Vec<_>>().join("; ");

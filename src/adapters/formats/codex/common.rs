@@ -35,7 +35,7 @@ impl Usage {
     /// The disjoint counts.
     pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let counts = [self.input_tokens, self.cached_input_tokens, self.cache_write_input_tokens, self.output_tokens];
-        damage.refuses(&counts);
+        damage.note_impossible(&counts);
         let cached = self.cached_input_tokens.get();
         let written = self.cache_write_input_tokens.get();
         let prompt = self.input_tokens.get();

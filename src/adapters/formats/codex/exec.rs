@@ -225,7 +225,7 @@ impl Recording {
             "web_search" => ("web_search", "web"),
             "mcp_tool_call" => (item.tool.some().unwrap_or("mcp_tool_call"), "mcp"),
             "collab_tool_call" => (item.tool.some().unwrap_or("collab_tool_call"), "subagent"),
-            "agent_message" if is_completed => return self.builder.say(item.text.as_str()),
+            "agent_message" if is_completed => return self.builder.set_answer(item.text.as_str()),
             // A warning (deprecation, another model, an unknown one), not a failed run.
             "error" if is_completed => {
                 let event = self.builder.event(EventKind::Error, line.number, None);

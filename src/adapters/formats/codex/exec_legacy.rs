@@ -192,7 +192,7 @@ impl Run {
             }
             "task_complete" => {
                 self.builder.succeed();
-                self.builder.say(message.last_agent_message.as_str());
+                self.builder.set_answer(message.last_agent_message.as_str());
             }
             "turn_aborted" => {
                 self.next.interrupt();
@@ -209,7 +209,7 @@ impl Run {
             "context_compacted" | "compacted" => {
                 self.builder.event(EventKind::Compaction, line.number, None);
             }
-            "agent_message" => self.builder.say(message.message.as_str()),
+            "agent_message" => self.builder.set_answer(message.message.as_str()),
             "token_count" => self.token_count(message, line, damage),
             kind if message.call_id.is_some() => return self.call(kind, message, line),
             "agent_reasoning"

@@ -110,7 +110,7 @@ impl Fold for Requests {
         if record.prompt_tokens == Count::Unknown && record.generated_tokens == Count::Unknown {
             return RecordKind::Unknown;
         }
-        damage.refuses(&[record.prompt_tokens, record.generated_tokens]);
+        damage.note_impossible(&[record.prompt_tokens, record.generated_tokens]);
         let tokens =
             Tokens { input: record.prompt_tokens.get(), output: record.generated_tokens.get(), ..Tokens::UNKNOWN };
         let name = format!("{} {:?} {:?}", record.model.as_str(), tokens.input, tokens.output);
@@ -126,7 +126,7 @@ impl Fold for Requests {
         });
         let count = self.seen.entry(name.clone()).or_default();
         *count += 1;
-        builder.saw(record.timestamp.0);
+        builder.extend_to(record.timestamp.0);
         let index = builder.turn(Identity::Session(format!("{name} {count}").into()), line.number);
         let turn = &mut builder.session.turns[index];
         turn.model = record.model.owned();

@@ -156,7 +156,7 @@ impl Chat {
         let state = &document.state;
         let id = state["sessionId"].as_str().unwrap_or_default();
         let mut chat = Self { builder: Builder::new(context, id, document.line) };
-        chat.builder.saw(time_of(&state["creationDate"]));
+        chat.builder.extend_to(time_of(&state["creationDate"]));
         for request in state["requests"].as_array().into_iter().flatten() {
             let id = request["requestId"].as_str().unwrap_or_default();
             let line = document.lines.get(id).copied().unwrap_or(document.line);
@@ -167,7 +167,7 @@ impl Chat {
 
     fn request(&mut self, request: &Value, id: &str, line: i64) {
         let time = time_of(&request["timestamp"]);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         if let Some(model) = request["modelId"].as_str() {
             self.builder.session.model = Some(Symbol::new(model));
         }
@@ -185,7 +185,7 @@ impl Chat {
                 Some(_) => {}
             }
         }
-        self.builder.say(&answer);
+        self.builder.set_answer(&answer);
         self.end(request, id, line, time);
     }
 
@@ -195,7 +195,7 @@ impl Chat {
         let elapsed = result["timings"]["totalElapsed"].as_i64().filter(|ms| (0..1_000_000_000).contains(ms));
         let ended_at =
             time_of(&state["completedAt"]).or_else(|| Some(Time::from_micros(time?.micros() + elapsed? * 1000)));
-        self.builder.saw(ended_at);
+        self.builder.extend_to(ended_at);
         let builder = &mut self.builder;
         let state = state["value"].as_i64().or_else(|| state.as_i64());
         let error = &result["errorDetails"];

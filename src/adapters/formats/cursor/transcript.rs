@@ -155,7 +155,7 @@ impl Session {
     fn prompt(&mut self, message: &Message<'_>) {
         let text = message.content.joined(|it| it.text.as_str());
         let time = between(&text, "timestamp").and_then(time_of);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         self.last = Last::Work;
         let query = between(&text, "user_query");
         // Notices of the program are in tags of their own.
@@ -169,7 +169,7 @@ impl Session {
         self.responses += 1;
         let turn = self.builder.turn(Identity::Unique, line);
         let text = message.content.joined(|it| it.text.as_str());
-        self.builder.say(text.trim());
+        self.builder.set_answer(text.trim());
         let calls = message.content.blocks.iter().filter(|block| block.kind.as_str() == "tool_use");
         let mut has_calls = false;
         for (number, block) in (1..).zip(calls) {

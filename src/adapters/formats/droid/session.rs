@@ -128,8 +128,8 @@ struct Caller<'a> {
 impl Usage {
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let counts = [self.input_tokens, self.output_tokens, self.cache_creation_tokens, self.cache_read_tokens];
-        damage.refuses(&counts);
-        damage.refuses(&[self.thinking_tokens]);
+        damage.note_impossible(&counts);
+        damage.note_impossible(&[self.thinking_tokens]);
         let (output, thinking) = (self.output_tokens.get(), self.thinking_tokens.get());
         Tokens {
             input: self.input_tokens.get(),
@@ -169,7 +169,7 @@ impl Fold for Droid {
         let other_id = || context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
         let new = || Builder::new(context, stated_id.unwrap_or_else(other_id), line.number);
         let mut builder = self.builder.take().unwrap_or_else(new);
-        builder.saw(record.timestamp.0);
+        builder.extend_to(record.timestamp.0);
         match record.kind.as_str() {
             "session_start" => {
                 let session = &mut builder.session;
@@ -211,7 +211,7 @@ const KNOWN: [&str; 6] =
 
 /// Fills in the facts and the running total of a settings file.
 fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
-    builder.saw(record.provider_lock_timestamp.0);
+    builder.extend_to(record.provider_lock_timestamp.0);
     let session = &mut builder.session;
     session.model = record.model.owned();
     let caller = record.tags.iter().find_map(|it| it.metadata.calling_session_id.owned());
@@ -256,7 +256,7 @@ impl Droid {
                 if record.id.some().is_none_or(|it| self.answers.insert(it.to_owned())) {
                     self.turns += 1;
                 }
-                builder.say(&text);
+                builder.set_answer(&text);
                 let calls = content.blocks.iter().filter(|it| it.kind.as_str() == "tool_use");
                 self.last = Last::Answer;
                 for block in calls {

@@ -176,7 +176,7 @@ impl Run {
     fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (time, number) = (record.ts.0, line.number);
         let builder = &mut self.builder;
-        builder.saw(time);
+        builder.extend_to(time);
         match record.kind.as_str() {
             "run_start" => {
                 builder.session.agent = record.agent_id.owned();
@@ -187,7 +187,7 @@ impl Run {
                 // A string, or an object of the provider.
                 self.effort = (!record.reasoning.is_empty()).then(|| record.reasoning.text().into());
             }
-            "assistant_text" => builder.say(record.text.as_str()),
+            "assistant_text" => builder.set_answer(record.text.as_str()),
             "usage" => self.usage(record, line, damage),
             "tool_call_start" => {
                 let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), number, time);
@@ -237,7 +237,7 @@ impl Run {
             return;
         };
         let counts = [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens];
-        if !damage.refuses(&counts) && counts.iter().all(|it| it.get().is_none()) {
+        if !damage.note_impossible(&counts) && counts.iter().all(|it| it.get().is_none()) {
             damage.note(Reason::NoUsage);
         }
         let [input, output, cache_read, cache_write] = counts.map(Count::get);

@@ -132,8 +132,8 @@ impl Fold for Chats {
         if is_header && !is_message {
             chat.set_kind(&record, &self.context);
         }
-        chat.builder.saw(record.start_time.0);
-        chat.builder.saw(record.last_updated.0);
+        chat.builder.extend_to(record.start_time.0);
+        chat.builder.extend_to(record.last_updated.0);
         if is_message {
             chat.message(&record, line.number, false, damage);
         }
@@ -142,7 +142,7 @@ impl Fold for Chats {
             chat.message(&raw.read(), places.line_of(raw), false, damage);
         }
         if let Maybe::Present(set) = record.set {
-            chat.builder.saw(set.last_updated.0);
+            chat.builder.extend_to(set.last_updated.0);
             if let Some(id) = set.session_id.owned().filter(|_| !chat.has_stated_id) {
                 chat.builder.session.session_id = id;
             }

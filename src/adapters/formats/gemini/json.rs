@@ -167,7 +167,7 @@ struct Failure<'a> {
 
 impl Counts {
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        damage.refuses(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool]);
+        damage.note_impossible(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool]);
         let thoughts = self.thoughts.get();
         Tokens {
             input: uncached(self.prompt, self.cached).map(|it| it + self.tool.get().unwrap_or(0)),
@@ -231,7 +231,7 @@ impl Fold for Outputs {
         let id = output.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
         let mut builder = Builder::new(&self.context, id, line.number);
         builder.session.recording = Some(vec![XxHash3_64::oneshot(line.bytes)]);
-        builder.say(output.response.as_str());
+        builder.set_answer(output.response.as_str());
         if let Some(stats) = usage::present(&output.stats, damage) {
             let (added, removed) = (stats.files.total_lines_added.get(), stats.files.total_lines_removed.get());
             builder.session.stated_tool_calls = stats.tools.total_calls.get();

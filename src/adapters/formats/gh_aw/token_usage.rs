@@ -138,10 +138,10 @@ impl Fold for Requests {
             builder.session.status = Status::Unknown;
             builder
         });
-        builder.saw(record.timestamp.0);
+        builder.extend_to(record.timestamp.0);
         let index = builder.turn(Identity::Session(name.into()), line.number);
         let counts = [record.input_tokens, record.output_tokens, record.cache_read_tokens, record.cache_write_tokens];
-        damage.refuses(&counts);
+        damage.note_impossible(&counts);
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
         let reasoning = record.reasoning_tokens.get().filter(|count| *count > 0);
         let tokens = Tokens { input, output, cache_read, cache_write, cache_write_1h: None, reasoning };

@@ -152,7 +152,7 @@ impl Fold for Wire {
         let context = &self.context;
         let id = || context.folder_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
         let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
-        builder.saw(record.timestamp.0);
+        builder.extend_to(record.timestamp.0);
         let agent = context.agent_id.as_ref().map(|id| Agent { id: Some(id.into()), kind: None });
         let seen = self.message(&mut builder, &record.message, agent.as_ref(), line.number, record.timestamp.0, damage);
         builder.name_events(None, line.bytes);
@@ -202,7 +202,7 @@ impl Wire {
             }
             "StepBegin" if is_main => self.last = Last::Work,
             "StatusUpdate" => self.usage(builder, payload, agent, line, time, damage),
-            "TextPart" | "ContentPart" if is_main => builder.say(payload.text.as_str()),
+            "TextPart" | "ContentPart" if is_main => builder.set_answer(payload.text.as_str()),
             "ToolCall" => {
                 let id = agent.and_then(|agent| agent.id.clone());
                 let call = call(builder, payload, agent, line, time);
@@ -278,7 +278,7 @@ impl Wire {
         damage: &mut RecordErrors,
     ) {
         let Some(usage) = usage::present(&payload.token_usage, damage) else { return };
-        damage.refuses(&[usage.input_other, usage.output, usage.input_cache_read, usage.input_cache_creation]);
+        damage.note_impossible(&[usage.input_other, usage.output, usage.input_cache_read, usage.input_cache_creation]);
         let tokens = Tokens {
             input: usage.input_other.get(),
             output: usage.output.get(),

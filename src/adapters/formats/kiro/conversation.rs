@@ -229,8 +229,8 @@ impl Fold for Conversations {
         let document: Document<'_> = if is_row { record.value.read() } else { Raw(line.bytes).read() };
         let Some(id) = document.conversation_id.some() else { return RecordKind::Unknown };
         let mut builder = Builder::new(&self.context, id, line.number);
-        builder.saw(record.created_at.0);
-        builder.saw(record.updated_at.0);
+        builder.extend_to(record.created_at.0);
+        builder.extend_to(record.updated_at.0);
         builder.session.cwd = record.key.owned().filter(|_| is_row);
         let mut conversation = Conversation::new(builder, &document);
         let entries: Vec<Raw<'_>> = document.history.read();
@@ -284,7 +284,7 @@ impl Conversation {
             ids.into_iter().find_map(|id| id.some()).map_or_else(|| format!("entry {}", self.entries), str::to_owned);
         self.user(&entry.user, &name, metadata.request_start_timestamp_ms.0, line);
         let end = metadata.stream_end_timestamp_ms.0;
-        self.builder.saw(end);
+        self.builder.extend_to(end);
         let Some(answer) = entry.assistant.tool_use.as_ref().or(entry.assistant.response.as_ref()) else { return };
         let turn = self.response(answer, name.clone(), metadata, line);
         let place = Place { turn, line, time: end };
@@ -293,13 +293,13 @@ impl Conversation {
             common::add(&mut self.builder, call.id.as_str(), name, call.args, place);
         }
         self.builder.name_events(Some(&name), &[]);
-        self.builder.say(answer.content.as_str());
+        self.builder.set_answer(answer.content.as_str());
         self.last = if entry.assistant.tool_use.is_some() { Last::Work } else { Last::Answer };
     }
 
     fn user(&mut self, user: &User<'_>, name: &str, sent_at: Option<Time>, line: i64) {
         let time = user.timestamp.0.or(sent_at);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         let directory = user.env_context.env_state.current_working_directory.owned();
         let cwd = &mut self.builder.session.cwd;
         *cwd = cwd.take().or(directory);

@@ -172,7 +172,7 @@ impl Fold for Messages {
             return RecordKind::Known;
         }
         let data = &record.data;
-        builder.saw(data.meta.timestamp.0);
+        builder.extend_to(data.meta.timestamp.0);
         match record.kind.as_str() {
             "Prompt" => self.prompt(data),
             "AssistantMessage" => self.response(data, line.number),
@@ -219,7 +219,7 @@ impl Messages {
         let turn = builder.turn(identity, line);
         builder.session.turns[turn].message_id = id.map(Into::into);
         let text = text_of(&data.content);
-        builder.say(&text);
+        builder.set_answer(&text);
         let calls: Vec<Tool<'_>> = of_kind(&data.content, "toolUse").map(Raw::read).collect();
         for call in &calls {
             let place = Place { turn, line, time: None };
@@ -256,8 +256,8 @@ fn text_of(blocks: &[Block<'_>]) -> String {
 /// Adds what the state of a session contains. Tokens are those of all requests after each prompt.
 fn add_state(builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
     let state = &record.session_state;
-    builder.saw(record.created_at.0);
-    builder.saw(record.updated_at.0);
+    builder.extend_to(record.created_at.0);
+    builder.extend_to(record.updated_at.0);
     let info = &state.rts_model_state.model_info;
     let turns = &state.conversation_metadata.user_turn_metadatas;
     let session = &mut builder.session;
@@ -276,7 +276,7 @@ fn add_state(builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut
             turn.cache_read_input_token_count,
             turn.cache_write_input_token_count,
         ];
-        damage.refuses(&counts);
+        damage.note_impossible(&counts);
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
         let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
         if tokens.is_all_zero() || tokens.total().is_none() {

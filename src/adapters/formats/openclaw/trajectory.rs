@@ -177,7 +177,7 @@ impl Fold for Trajectory {
 impl Session {
     fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.ts.0);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         let session = &mut self.builder.session;
         session.cwd = session.cwd.take().or_else(|| record.workspace_dir.owned());
         session.model = record.model_id.owned().or_else(|| session.model.take());
@@ -258,7 +258,7 @@ impl Session {
             run.failure = run.failure.take().or_else(|| Some(String::new()));
         }
         if let Some(text) = data.assistant_texts.last() {
-            self.builder.say(text.as_str());
+            self.builder.set_answer(text.as_str());
         }
     }
 

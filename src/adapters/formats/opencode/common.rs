@@ -20,7 +20,7 @@ pub(crate) use self::records::{Error, ErrorData, Info, Message, Metadata, Part, 
 impl Usage {
     /// The disjoint tokens. `reasoning_is_inside`: whether output includes reasoning, if `total` does not show it.
     pub(crate) fn tokens(&self, reasoning_is_inside: bool, damage: &mut RecordErrors) -> Tokens {
-        damage.refuses(&[self.input, self.output, self.reasoning, self.cache.read, self.cache.write]);
+        damage.note_impossible(&[self.input, self.output, self.reasoning, self.cache.read, self.cache.write]);
         let reasoning = self.reasoning.get();
         let mut tokens = Tokens {
             input: self.input.get(),
@@ -82,7 +82,7 @@ impl Info<'_> {
 
     /// Fills in the facts. They may change long after the last response, so only their start is a time of the session.
     pub(crate) fn fill(&self, builder: &mut Builder) {
-        builder.saw(self.time.start());
+        builder.extend_to(self.time.start());
         let session = &mut builder.session;
         session.runtime_version = self.version.owned();
         session.cwd = self.directory.owned();

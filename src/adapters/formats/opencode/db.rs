@@ -402,7 +402,7 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut R
         }
         "compaction" => {
             let builder = &mut session.builder;
-            builder.saw(data.time.start());
+            builder.extend_to(data.time.start());
             let event = builder.event(EventKind::Compaction, line, data.time.start());
             event.code = data.reason.owned();
             event.key = message.id.some().map(|it| format!("compaction {it}").into());
@@ -413,7 +413,7 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut R
         // The session is idle, until a later message continues it.
         "idle" => {
             let builder = &mut session.builder;
-            builder.saw(data.time.start());
+            builder.extend_to(data.time.start());
             match data.outcome.as_str() {
                 "succeeded" => builder.succeed(),
                 "interrupted" => builder.abort(""),
@@ -422,11 +422,11 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut R
             }
         }
         "synthetic" | "skill" => {
-            session.builder.saw(data.time.start());
+            session.builder.extend_to(data.time.start());
             go_on(&mut session.builder);
         }
         "system" | "shell" | "agent-switched" | "model-switched" | "location-switched" => {
-            session.builder.saw(data.time.start());
+            session.builder.extend_to(data.time.start());
         }
         _ => return RecordKind::Unknown,
     }

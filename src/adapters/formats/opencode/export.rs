@@ -178,7 +178,7 @@ impl Conversation {
 
     fn user(&mut self, message: &Message<'_>, parts: &[(i64, Part<'_>)]) {
         let time = message.time.start();
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         for (line, part) in parts.iter().filter(|(_, it)| it.kind.as_str() == "compaction") {
             part.compaction(&mut self.builder, *line, time);
             self.is_compacting = true;
@@ -198,8 +198,8 @@ impl Conversation {
     }
 
     fn assistant(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut RecordErrors) {
-        self.builder.saw(message.time.start());
-        self.builder.saw(message.time.end());
+        self.builder.extend_to(message.time.start());
+        self.builder.extend_to(message.time.end());
         let is_summary = message.summary.is_true();
         if is_summary {
             // Older versions compact without a prompt that requests it.
@@ -219,7 +219,7 @@ impl Conversation {
         for (line, part) in parts {
             match part.kind.as_str() {
                 "tool" => {
-                    self.builder.saw(part.state.time.end().or(part.state.time.start()));
+                    self.builder.extend_to(part.state.time.end().or(part.state.time.start()));
                     // Each part is a call of its own: some exports mask ids, and some models use the same ids again.
                     self.builder.forget_calls();
                     let call = part.call(&mut self.builder, *line);
@@ -241,7 +241,7 @@ impl Conversation {
                         }
                     }
                 }
-                "text" if part.is_said() && !is_summary => self.builder.say(part.text.as_str()),
+                "text" if part.is_said() && !is_summary => self.builder.set_answer(part.text.as_str()),
                 "retry" => part.retry(&mut self.builder, *line),
                 _ => {}
             }

@@ -86,12 +86,12 @@ impl Fold for Run {
         let Some(id) = record.session_id.some() else { return RecordKind::Unknown };
         let new = || Session { builder: Builder::new(&self.context, id, line.number), open_calls: Vec::new() };
         let Some(session) = self.sessions.get(id, line.number, new) else { return RecordKind::Known };
-        session.builder.saw(record.timestamp.0);
+        session.builder.extend_to(record.timestamp.0);
         match kind {
             "step_start" => session.builder.session.status = Status::Incomplete,
             "step_finish" => session.step_finish(&record, line, damage),
             "tool_use" => session.tool_use(&record.part, line),
-            "text" => session.builder.say(record.part.text.as_str()),
+            "text" => session.builder.set_answer(record.part.text.as_str()),
             "error" => record.error.end(&mut session.builder, line.number, record.timestamp.0),
             _ => {}
         }

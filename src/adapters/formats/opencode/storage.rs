@@ -114,17 +114,17 @@ impl Storage {
 }
 
 fn user(builder: &mut Builder, message: &Message<'_>) {
-    builder.saw(message.time.start());
+    builder.extend_to(message.time.start());
     go_on(builder);
     // Other files show whether a human typed one of its parts.
     if !message.is_of_task() {
-        builder.session.asked.insert(message.id.as_str().to_owned(), message.prompt_identity());
+        builder.session.prompt_candidates.insert(message.id.as_str().to_owned(), message.prompt_identity());
     }
 }
 
 fn assistant(builder: &mut Builder, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
-    builder.saw(message.time.start());
-    builder.saw(message.time.end());
+    builder.extend_to(message.time.start());
+    builder.extend_to(message.time.end());
     if message.summary.is_true() {
         compaction(builder, message.parent_id.as_str(), line, message.time.start());
     } else {
@@ -150,8 +150,8 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
     let time = part.time;
     match part.kind.as_str() {
         "tool" => {
-            builder.saw(part.state.time.start());
-            builder.saw(part.state.time.end());
+            builder.extend_to(part.state.time.start());
+            builder.extend_to(part.state.time.end());
             builder.forget_calls();
             part.call(builder, line);
         }
@@ -173,26 +173,26 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
             }
         }
         "text" => {
-            builder.saw(time.start());
-            builder.saw(time.end());
+            builder.extend_to(time.start());
+            builder.extend_to(time.end());
             if part.is_said() && time.start().is_some() {
-                builder.say(part.text.as_str());
+                builder.set_answer(part.text.as_str());
             } else if part.is_said() {
                 // Only the model's texts have a time.
-                builder.session.said.insert(part.message_id.as_str().to_owned());
+                builder.session.typed_message_ids.insert(part.message_id.as_str().to_owned());
                 let prompt = &mut builder.session.prompt;
                 *prompt = prompt.take().or_else(|| part.text.owned().filter(|_| keeps_text));
             }
         }
         "reasoning" => {
-            builder.saw(time.start());
-            builder.saw(time.end());
+            builder.extend_to(time.start());
+            builder.extend_to(time.end());
         }
         "compaction" => part.compaction(builder, line, None),
         "retry" => part.retry(builder, line),
         // A file, or a command for another agent, is a prompt as well.
         "file" | "subtask" => {
-            builder.session.said.insert(part.message_id.as_str().to_owned());
+            builder.session.typed_message_ids.insert(part.message_id.as_str().to_owned());
         }
         "step-start" | "patch" | "snapshot" | "agent" => {}
         _ => return RecordKind::Unknown,
@@ -231,7 +231,9 @@ mod tests {
     fn a_child_has_no_human_prompts() {
         let user = |more: &str| {
             let time = r#""time":{"created":1790000000000}"#;
-            session(&format!(r#"{{"id":"msg_1","sessionID":"ses_1","role":"user",{time}{more}}}"#)).asked.len()
+            session(&format!(r#"{{"id":"msg_1","sessionID":"ses_1","role":"user",{time}{more}}}"#))
+                .prompt_candidates
+                .len()
         };
         assert_eq!((user(""), user(r#","tools":{"todowrite":false,"task":false}"#)), (1, 0));
     }

@@ -126,7 +126,7 @@ impl Usage {
             [self.cache_read, self.cache_read_input_tokens],
             [self.cache_write, self.cache_creation_input_tokens],
         ];
-        damage.refuses(counts.as_flattened());
+        damage.note_impossible(counts.as_flattened());
         let [input, output, cache_read, cache_write] = counts.map(|[a, b]| a.get().or(b.get()));
         Tokens {
             input,
@@ -209,7 +209,7 @@ impl Agent {
         // The time of a message is that of its request. The time of its record is that of the answer, when its calls begin.
         let requested = message.timestamp.0;
         let answered = logged.or(requested);
-        self.builder.saw(requested);
+        self.builder.extend_to(requested);
         let tokens = match &message.usage {
             Maybe::Absent => Tokens::UNKNOWN,
             Maybe::Wrong => {
@@ -252,7 +252,7 @@ impl Agent {
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
             let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, answered);
             self.builder.session.tool_calls[call].turn = index;
-            let arguments = self.builder.given(call, &block.arguments);
+            let arguments = self.builder.arguments_read_with_call(call, &block.arguments);
             let category = self.builder.session.tool_calls[call].category.clone();
             if let Some(file) = arguments.and_then(Arguments::file)
                 && matches!(&*category, "edit" | "write")
@@ -270,7 +270,7 @@ impl Agent {
             && self.builder.keeps_text()
             && let Some(text) = said(content)
         {
-            self.builder.say(&text);
+            self.builder.set_answer(&text);
         }
     }
 
@@ -296,7 +296,7 @@ impl Agent {
 
     fn tool_result(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64) {
         let time = message.timestamp.0;
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         self.builder.asked(None, time);
         let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
@@ -356,7 +356,7 @@ impl Agent {
 
     fn user(&mut self, message: &Message<'_>) {
         let time = message.timestamp.0;
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         let text = if self.builder.keeps_text() { said(&message.content.value) } else { None };
         let identity =
             time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.micros()).into()));

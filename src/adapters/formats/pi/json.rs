@@ -171,7 +171,7 @@ impl Events {
         // The same session again: resumed, or the recording repeated. Copies of messages have equal times.
         let Some(session) = self.session(&id, line) else { return };
         session.has_ended = false;
-        session.agent.builder.saw(record.timestamp.0);
+        session.agent.builder.extend_to(record.timestamp.0);
         let session = &mut session.agent.builder.session;
         session.cwd = record.cwd.owned().or_else(|| session.cwd.take());
         session.parent_session_id = record.parent_session.some().map(session_of_path);

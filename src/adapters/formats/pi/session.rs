@@ -191,7 +191,7 @@ impl Log {
     fn header(&mut self, id: &str, record: &Record<'_>, line: Line<'_>) {
         let new = || Agent::new(&self.context, id, line.number);
         let Some(agent) = self.sessions.get(id, line.number, new) else { return };
-        agent.builder.saw(record.timestamp.0);
+        agent.builder.extend_to(record.timestamp.0);
         agent.effort = record.thinking_level.owned();
         let session = &mut agent.builder.session;
         session.cwd = record.cwd.owned().or_else(|| session.cwd.take());
@@ -203,7 +203,7 @@ impl Log {
 
 fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
     let time = record.timestamp.0;
-    agent.builder.saw(time);
+    agent.builder.extend_to(time);
     match record.kind.as_str() {
         "message" => agent.message(&record.message, time, line, damage),
         "thinking_level_change" => agent.effort = record.thinking_level.owned(),

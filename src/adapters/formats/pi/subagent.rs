@@ -111,7 +111,7 @@ impl Child {
     fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let time = record.ts.0;
         let builder = &mut self.agent.builder;
-        builder.saw(time);
+        builder.extend_to(time);
         let session = &mut builder.session;
         session.agent = session.agent.take().or_else(|| record.agent.owned());
         session.cwd = session.cwd.take().or_else(|| record.cwd.owned());

@@ -129,7 +129,7 @@ mod tests {
         assert!(!parsed.sessions.is_empty());
         Source {
             path: "a".to_owned(),
-            forgets: true,
+            runtime_deletes_sessions: true,
             sessions: parsed.sessions,
             health: parsed.health,
             ..Source::default()

@@ -155,7 +155,7 @@ impl Writer {
     }
 
     /// Adds what a file contains now, in place of what it contained before. Earlier sessions that it does not contain any more are
-    /// kept at a path of their own ([`Source::left_by`]): the archive outlives the logs. [`Self::commit`] returns errors.
+    /// kept at a path of their own ([`Source::sessions_kept_after`]): the archive outlives the logs. [`Self::commit`] returns errors.
     pub fn add(&self, mut source: Source) {
         self.record_error(|| {
             for path in std::mem::take(&mut source.replaces) {
@@ -172,7 +172,7 @@ impl Writer {
                 if source.grew {
                     return self.stage(source);
                 }
-                if let Some(earlier) = self.state.load(known)?.left_by(&source) {
+                if let Some(earlier) = self.state.load(known)?.sessions_kept_after(&source) {
                     self.stage(earlier)?;
                 }
             }
@@ -197,7 +197,7 @@ impl Writer {
                 known_source.keep_known_places(&source)
             };
             let (older, newer) = if is_newer { (&known_source, &source) } else { (&source, &known_source) };
-            if let Some(earlier) = older.left_by(newer) {
+            if let Some(earlier) = older.sessions_kept_after(newer) {
                 self.stage(earlier)?;
             }
             match (is_newer, knows_more) {

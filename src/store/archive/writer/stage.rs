@@ -132,8 +132,8 @@ fn footprint(source: &Source) -> usize {
     const NAME: usize = 64;
     let of_session = |session: &SessionResult| {
         let names = session.prompts.len()
-            + session.asked.len()
-            + session.said.len()
+            + session.prompt_candidates.len()
+            + session.typed_message_ids.len()
             + session.subagents.len()
             + session.labels.len();
         let hashes = session.recording.as_ref().map_or(0, |recording| recording.len() * size_of::<u64>());

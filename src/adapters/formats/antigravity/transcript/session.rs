@@ -80,7 +80,7 @@ impl Session {
     }
 
     pub(super) fn step(&mut self, step: &Step) {
-        self.builder.saw(step.created_at);
+        self.builder.extend_to(step.created_at);
         match step.kind.as_str() {
             "USER_INPUT" => self.prompt(step),
             "PLANNER_RESPONSE" => self.response(step),
@@ -117,7 +117,7 @@ impl Session {
         turn.occurred_at = step.created_at;
         turn.model.clone_from(&self.model);
         turn.effort.clone_from(&self.effort);
-        self.builder.say(step.content.trim());
+        self.builder.set_answer(step.content.trim());
         self.open.clear();
         let calls: Vec<ToolCall<'_>> = Raw(step.tool_calls.as_bytes()).read();
         for (number, call) in (1..).zip(&calls) {

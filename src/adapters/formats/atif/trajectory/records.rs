@@ -199,7 +199,7 @@ pub(super) struct Stated {
 impl Final<'_> {
     pub(super) fn read(&self, damage: &mut RecordErrors) -> Stated {
         let counts = [self.total_prompt_tokens, self.total_completion_tokens, self.total_cached_tokens];
-        damage.refuses(&counts);
+        damage.note_impossible(&counts);
         let extra = &self.extra;
         let written =
             [extra.total_cache_creation_input_tokens, extra.total_cache_write_input_tokens, extra.cache_write_tokens];
@@ -268,7 +268,7 @@ impl Counting {
 
 impl Metrics<'_> {
     pub(super) fn tokens(&self, counting: Counting, damage: &mut RecordErrors) -> Tokens {
-        damage.refuses(&[self.prompt_tokens, self.completion_tokens, self.cached_tokens]);
+        damage.note_impossible(&[self.prompt_tokens, self.completion_tokens, self.cached_tokens]);
         let extra = &self.extra;
         let written = [extra.cache_creation_input_tokens, extra.cache_write_input_tokens, extra.cache_write_tokens];
         let reasoning = [extra.reasoning_tokens, extra.reasoning_output_tokens, extra.thoughts_tokens];

@@ -135,7 +135,7 @@ impl Trajectory {
             return;
         }
         let time = step.timestamp.0;
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         if step.extra.context_management.kind.as_str() == "compaction" {
             self.builder.event(EventKind::Compaction, line, time);
         }
@@ -154,7 +154,7 @@ impl Trajectory {
             "agent" => {
                 let turn = self.turn(step, line, damage);
                 if !self.is_inner {
-                    self.builder.say(&text);
+                    self.builder.set_answer(&text);
                 }
                 self.calls(step, turn, line);
             }

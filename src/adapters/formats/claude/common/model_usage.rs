@@ -28,7 +28,7 @@ impl ModelUsage {
     pub(crate) fn total(&self, model: &str, damage: &mut RecordErrors) -> ModelTotal {
         let counts =
             [self.input_tokens, self.output_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens];
-        if !damage.refuses(&counts) && counts.iter().all(|it| it.get().is_none()) {
+        if !damage.note_impossible(&counts) && counts.iter().all(|it| it.get().is_none()) {
             damage.note(Reason::NoUsage);
         }
         ModelTotal {

@@ -81,7 +81,7 @@ impl Usage<'_> {
         };
         let counts =
             [self.input_tokens, self.output_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens];
-        if !damage.refuses(&counts) && tokens.total().is_none() {
+        if !damage.note_impossible(&counts) && tokens.total().is_none() {
             damage.note(Reason::NoUsage);
         }
         tokens

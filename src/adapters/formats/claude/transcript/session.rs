@@ -79,7 +79,7 @@ impl Session {
         {
             self.set_parent(parent);
         }
-        self.conversation.builder.saw(record.timestamp.0);
+        self.conversation.builder.extend_to(record.timestamp.0);
         let origin = record.origin(line);
         match record.kind.as_str() {
             "assistant" => self.assistant(record, &origin, damage),

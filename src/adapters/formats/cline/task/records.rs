@@ -118,7 +118,7 @@ impl Request<'_> {
 
     /// The disjoint tokens. `includes_cached`: whether `tokensIn` includes cached tokens.
     pub(super) fn tokens(&self, includes_cached: bool, damage: &mut RecordErrors) -> Tokens {
-        damage.refuses(&[self.tokens_in, self.tokens_out, self.cache_reads, self.cache_writes]);
+        damage.note_impossible(&[self.tokens_in, self.tokens_out, self.cache_reads, self.cache_writes]);
         let (cache_read, cache_write) = (self.cache_reads.get(), self.cache_writes.get());
         let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
         let tokens = Tokens {

@@ -60,7 +60,7 @@ impl Fold for Task {
         let context = &self.context;
         let id = || context.folder_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
         let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
-        builder.saw(record.ts.0);
+        builder.extend_to(record.ts.0);
         self.first = self.first.or(record.ts.0);
         if is_view {
             self.capabilities = self.capabilities.and(VIEW);
@@ -141,11 +141,11 @@ impl Task {
             // Older versions have no type for the task: it is the first message.
             ("text", _) if is_first => builder.prompt_as(self.identity(record), Some(text)),
             ("text", _) => {
-                builder.say(text);
+                builder.set_answer(text);
                 self.last = Last::Answer;
             }
             ("completion_result", _) => {
-                builder.say(text);
+                builder.set_answer(text);
                 self.last = Last::Answer;
             }
             (

@@ -36,7 +36,7 @@ impl Thread {
             Item::UserMessage(it) => self.prompted(&it.text(), Some(it.id.as_str()), time),
             Item::AgentMessage(it) => {
                 if self.builder.keeps_text() {
-                    self.builder.say(&it.text());
+                    self.builder.set_answer(&it.text());
                 }
             }
             Item::Command(it) => self.command_item(&it, at),

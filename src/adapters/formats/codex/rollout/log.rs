@@ -123,7 +123,7 @@ impl Fold for Rollout {
             thread.state = State::default();
         }
         let time = record.timestamp.0;
-        thread.builder.saw(time);
+        thread.builder.extend_to(time);
         if is_header {
             thread.builder.session.git_branch = record.git.branch.owned();
             thread.builder.session.repository = of_remote(record.git.repository_url.as_str());

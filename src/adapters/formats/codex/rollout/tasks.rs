@@ -75,7 +75,7 @@ impl Thread {
         }
         self.task_took(task.duration_ms);
         if self.builder.keeps_text() {
-            self.builder.say(task.last_agent_message.as_str());
+            self.builder.set_answer(task.last_agent_message.as_str());
         }
     }
 

@@ -85,7 +85,7 @@ impl Thread {
             Payload::UserMessage(it) => self.prompted(it.message.as_str(), None, time),
             Payload::AgentMessage(it) => {
                 if self.builder.keeps_text() {
-                    self.builder.say(it.message.as_str());
+                    self.builder.set_answer(it.message.as_str());
                 }
             }
             Payload::TaskStarted(it) => self.task_started(&it),
@@ -180,7 +180,7 @@ impl Thread {
         let content: TextOrBlocks<'_, Block<'_>> = item.content.read();
         let text = || content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
         match item.role.as_str() {
-            "assistant" => self.builder.say(text()),
+            "assistant" => self.builder.set_answer(text()),
             // Instructions and descriptions of the environment also have the user's role.
             "user" if !text().trim_start().starts_with(['<', '#']) => {
                 let identity = self.prompt_identity(text());

@@ -101,7 +101,7 @@ impl Session {
         if self.builder.session.model.is_none() {
             self.builder.session.model = log.and_then(model_of);
         }
-        self.builder.say(&text);
+        self.builder.set_answer(&text);
         let has_calls = !states.is_empty();
         for state in &states {
             self.call(state, turn, line);
@@ -118,7 +118,7 @@ impl Session {
         line: i64,
         damage: &mut RecordErrors,
     ) -> usize {
-        damage.refuses(&[usage.prompt_tokens, usage.completion_tokens, usage.total_tokens]);
+        damage.note_impossible(&[usage.prompt_tokens, usage.completion_tokens, usage.total_tokens]);
         let (prompt, completion) = (usage.prompt_tokens.get(), usage.completion_tokens.get());
         let known = prompt.unwrap_or(0) + completion.unwrap_or(0);
         let reasoning =
@@ -180,7 +180,7 @@ impl Session {
         if let Some(usage) = usage::present(&document.usage, damage) {
             let details = &usage.prompt_tokens_details;
             let (read, write) = (details.cached_tokens, details.cache_write_tokens);
-            damage.refuses(&[usage.prompt_tokens, usage.completion_tokens, read, write]);
+            damage.note_impossible(&[usage.prompt_tokens, usage.completion_tokens, read, write]);
             let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
             let tokens = Tokens {
                 input: usage.prompt_tokens.get().map(|count| if count >= cached { count - cached } else { count }),

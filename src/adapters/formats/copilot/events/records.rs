@@ -220,7 +220,7 @@ impl Usage {
     /// The disjoint tokens: the input includes cache reads and cache writes. If all counts are 0, the provider stated none.
     pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let (read, write) = (self.cache_read_tokens, self.cache_write_tokens);
-        damage.refuses(&[self.input_tokens, self.output_tokens, read, write, self.reasoning_tokens]);
+        damage.note_impossible(&[self.input_tokens, self.output_tokens, read, write, self.reasoning_tokens]);
         let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
         let tokens = Tokens {
             input: self.input_tokens.get().map(|it| (it - cached).max(0)),

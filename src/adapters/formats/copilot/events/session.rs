@@ -73,7 +73,7 @@ impl Session {
 
     pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.timestamp.0);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         match record.kind.as_str() {
             "session.start" | "session.resume" => self.begin(data),
             "session.model_change" => self.set_model(&data.new_model, &data.reasoning_effort),
@@ -161,11 +161,11 @@ impl Session {
 
     fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.timestamp.0);
-        damage.refuses(&[data.output_tokens]);
+        damage.note_impossible(&[data.output_tokens]);
         let agent = self.agent(record);
         if agent.is_none() {
             self.builder.end(Last::Work);
-            self.builder.say(data.content.as_str());
+            self.builder.set_answer(data.content.as_str());
         }
         // A long response is written in several messages, which share the provider's id.
         let id = [&data.api_call_id, &data.message_id, &record.id].into_iter().find_map(|it| it.some());

@@ -131,7 +131,7 @@ impl Store {
         let tokens = usage.tokens(damage);
         let id = row.session_id.as_str();
         let builder = self.sessions.find_or_add(id, || Builder::new(&self.context, id, line));
-        builder.saw(row.created_at.0);
+        builder.extend_to(row.created_at.0);
         let named = || Identity::Session(format!("request {}", row.id.text()).into());
         let identity = row.api_call_id.some().map_or_else(named, |id| Identity::Session(id.into()));
         let index = builder.turn(identity, line);

@@ -38,7 +38,7 @@ impl Session {
 
     /// Fills in the row of the session.
     pub(super) fn facts(&mut self, row: &Row<'_>, line: i64, damage: &mut RecordErrors) {
-        self.builder.saw(row.created_at.0);
+        self.builder.extend_to(row.created_at.0);
         self.builder.session.parent_session_id = row.parent_session_id.owned();
         self.cost = money(row.cost, damage);
         self.summary = row.summary_message_id.owned();
@@ -48,7 +48,7 @@ impl Session {
     pub(super) fn message(&mut self, row: &Row<'_>, line: i64) {
         self.last_line = line;
         let time = row.created_at.0;
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         let parts: Vec<Part<'_>> = row.parts.read();
         match row.role.as_str() {
             "user" => self.user(row, &parts),
@@ -76,7 +76,7 @@ impl Session {
         let of_kind = |kind: &'static str| parts.iter().filter(move |part| part.kind.as_str() == kind);
         let finish = of_kind("finish").next_back().map(|part| &part.data);
         let ended = finish.and_then(|data| data.time.0).or(row.finished_at.0).or(row.created_at.0);
-        self.builder.saw(ended);
+        self.builder.extend_to(ended);
         let text = of_kind("text").filter_map(|part| part.data.text.some()).next_back();
         let has_calls = of_kind("tool_call").next().is_some();
         let has_content = text.is_some() || has_calls || of_kind("reasoning").next().is_some();
@@ -95,7 +95,7 @@ impl Session {
         for part in of_kind("tool_call") {
             self.call(&part.data, turn, line, row.created_at.0);
         }
-        self.builder.say(text.unwrap_or_default());
+        self.builder.set_answer(text.unwrap_or_default());
         let is_summary = row.is_summary_message.0 == Some(1.0) || self.summary.as_deref() == row.id.some();
         if is_summary {
             let event = self.builder.event(EventKind::Compaction, line, ended);

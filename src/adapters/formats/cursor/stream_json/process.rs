@@ -24,7 +24,7 @@ pub(super) struct Process {
 impl Process {
     pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let time = record.timestamp_ms.0;
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         match record.kind.as_str() {
             "system" => {
                 let session = &mut self.builder.session;
@@ -35,7 +35,7 @@ impl Process {
             // Deltas, which have a time and no response id, are skipped: their text is logged again as a whole.
             "assistant" if record.model_call_id.is_some() || time.is_none() => {
                 self.turn(record, line);
-                self.builder.say(&record.message.content.joined(|it| it.text.as_str()));
+                self.builder.set_answer(&record.message.content.joined(|it| it.text.as_str()));
             }
             "tool_call" => self.tool_call(record, line),
             "result" => self.result(record, line, damage),
@@ -159,7 +159,7 @@ impl Process {
             covers_subagents: true,
             ..Total::default()
         });
-        self.builder.say(record.result.as_str());
+        self.builder.set_answer(record.result.as_str());
         if record.subtype.as_str() == "success" && !record.is_error.is_true() {
             self.builder.succeed();
             return;

@@ -110,7 +110,7 @@ pub(super) struct Failure<'a> {
 impl Usage {
     pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens];
-        damage.refuses(&counts);
+        damage.note_impossible(&counts);
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
         let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
         if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }

@@ -143,7 +143,7 @@ pub(super) struct Answer<'a> {
 
 impl Counts {
     pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        damage.refuses(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
+        damage.note_impossible(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
         let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
         // With other providers, Qwen Code logs their counts, whose output includes the thoughts.
         let sum = self.input.get().zip(self.output.get()).map(|(input, output)| input + output);

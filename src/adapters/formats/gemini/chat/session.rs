@@ -77,7 +77,7 @@ impl Chat {
     /// Adds a message. `is_history`: whether it repeats or replaces the history.
     pub(super) fn message(&mut self, message: &Record<'_>, line: i64, is_history: bool, damage: &mut RecordErrors) {
         let (id, time) = (message.id.as_str(), message.timestamp.0);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         let is_new = id.is_empty() || self.ids.insert(id.to_owned());
         match message.kind.as_str() {
             "gemini" | "qwen" => self.answer(message, line, is_new, damage),
@@ -137,7 +137,7 @@ impl Chat {
             index
         });
         if let Some(text) = text_of(message.content) {
-            self.builder.say(&text);
+            self.builder.set_answer(&text);
         }
         for call in &message.tool_calls {
             self.is_complete |= self.is_subagent && call.name.as_str() == COMPLETE && call.status.as_str() == "success";

@@ -84,7 +84,7 @@ impl StreamCounts {
     /// Thoughts and the tools' part of the prompt are only in the total. The tokens beyond prompt and candidates count as
     /// thoughts, since tools rarely add tokens to the prompt.
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        damage.refuses(&[self.total_tokens, self.input_tokens, self.output_tokens, self.cached]);
+        damage.note_impossible(&[self.total_tokens, self.input_tokens, self.output_tokens, self.cached]);
         let beyond_prompt = self.total_tokens.get().zip(self.input_tokens.get()).map(|(total, prompt)| total - prompt);
         let candidates = self.output_tokens.get();
         Tokens {
@@ -160,7 +160,7 @@ struct Process {
 impl Process {
     fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let time = record.timestamp.0;
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         self.is_unnamed &= record.kind.as_str() == "message" && record.role.as_str() == "user";
         match record.kind.as_str() {
             "init" => self.builder.session.model = record.model.owned(),
@@ -197,7 +197,7 @@ impl Process {
     }
 
     fn flush(&mut self) {
-        self.builder.say(&self.text);
+        self.builder.set_answer(&self.text);
         self.text.clear();
     }
 

@@ -182,7 +182,7 @@ impl Usage {
     }
 
     pub(super) fn tokens(self, damage: &mut RecordErrors) -> Tokens {
-        damage.refuses(&[self.total, self.input, self.output, self.cache_read, self.cache_write]);
+        damage.note_impossible(&[self.total, self.input, self.output, self.cache_read, self.cache_write]);
         let (cache_read, cache_write) = (self.cache_read.get(), self.cache_write.get());
         let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
         let input = self.input.get();

@@ -53,7 +53,7 @@ impl Session {
     pub(super) fn facts(&mut self, record: &Record<'_>, damage: &mut RecordErrors) {
         self.is_subagent = record.session_type.as_str() == "sub_agent";
         self.provider = record.provider_name.owned();
-        self.builder.saw(record.created_at.0);
+        self.builder.extend_to(record.created_at.0);
         let session = &mut self.builder.session;
         session.cwd = record.working_dir.owned();
         session.parent_session_id = record.parent_session_id.owned();
@@ -74,7 +74,7 @@ impl Session {
         let tokens = Usage::of(record).tokens(damage);
         let time = record.created_timestamp.0;
         let row = record.id.text();
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         if record.is_compaction.0 == Some(1.0) {
             let event = self.builder.event(EventKind::Compaction, line, time);
             event.key = Some(format!("compaction {row} {:?}", time.map(Time::micros)).into());
@@ -97,7 +97,7 @@ impl Session {
         }
         let time = message.time;
         self.first_message = self.first_message.or(time);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         let content: TextOrBlocks<'_, Block<'_>> = message.content.read();
         for block in content.blocks.iter().filter(|block| block.kind.as_str() == "toolResponse") {
             self.result(block, line, time);
@@ -137,7 +137,7 @@ impl Session {
                 self.builder.event(EventKind::Error, line, time).message = Some(brief(text));
                 return;
             }
-            self.builder.say(text);
+            self.builder.set_answer(text);
         }
         if of_kind("toolRequest").next().is_some() {
             self.last = Last::Work;

@@ -57,7 +57,7 @@ impl Session {
 
     /// Fills in the row of the session.
     pub(super) fn row(&mut self, row: &Record<'_>, line: i64, damage: &mut RecordErrors) {
-        self.builder.saw(row.started_at.0);
+        self.builder.extend_to(row.started_at.0);
         self.is_compressed = row.end_reason.as_str() == "compression";
         self.is_scheduled |= row.source.as_str() == "cron";
         let model: Option<Symbol> = row.model.owned().filter(|model: &Symbol| model != "null");
@@ -70,7 +70,7 @@ impl Session {
         session.stated_turns = row.api_call_count.get().filter(|count| *count > 0);
         session.model.clone_from(&model);
         let counts = [row.input_tokens, row.output_tokens, row.cache_read_tokens, row.cache_write_tokens];
-        damage.refuses(&counts);
+        damage.note_impossible(&counts);
         let [input, output, cache_read, cache_write] = counts.map(crate::json::fields::Count::get);
         // 0 also beside reasoning that is logged.
         let reasoning = row.reasoning_tokens.get().filter(|count| *count > 0);
@@ -102,8 +102,8 @@ impl Session {
 
     /// Fills in the facts of a document.
     pub(super) fn document(&mut self, document: &Record<'_>) {
-        self.builder.saw(document.session_start.0);
-        self.builder.saw(document.last_updated.0);
+        self.builder.extend_to(document.session_start.0);
+        self.builder.extend_to(document.last_updated.0);
         self.is_scheduled |= document.platform.as_str() == "cron";
         let session = &mut self.builder.session;
         session.model = document.model.owned().filter(|model: &Symbol| model != "null");
@@ -112,7 +112,7 @@ impl Session {
 
     pub(super) fn message(&mut self, message: &Record<'_>, line: i64) {
         let time = message.timestamp.0;
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         self.last_line = line;
         // What was taken back was billed, but it is not how the session ended.
         let is_active = message.active.0 != Some(0.0);
@@ -139,7 +139,7 @@ impl Session {
                     self.call(call, line, time);
                 }
                 if is_active {
-                    self.builder.say(&text);
+                    self.builder.set_answer(&text);
                     // Some providers state `stop` beside calls.
                     self.last = if calls.is_empty() && !text.is_empty() { Last::Answer } else { Last::Work };
                     if message.finish_reason.as_str() == "length" {

@@ -85,8 +85,8 @@ impl<'a> Sample<'a> {
             session.labels.extend(eval.task.some().map(|task| format!("task={task}")));
         }
         session.duration_ms = Number(self.record.total_time.0.map(|seconds| seconds * 1000.0)).rounded();
-        self.builder.saw(self.record.started_at.0);
-        self.builder.saw(self.record.completed_at.0);
+        self.builder.extend_to(self.record.started_at.0);
+        self.builder.extend_to(self.record.completed_at.0);
         let prompt = text_of(self.record.input);
         self.builder.prompt_as(Identity::Session("input".into()), Some(prompt.as_str()));
         let events: Vec<Raw<'a>> = self.record.events.read();
@@ -116,8 +116,8 @@ impl<'a> Sample<'a> {
     fn event(&mut self, raw: Raw<'a>, line: i64, is_nested: bool, damage: &mut RecordErrors) {
         let event: Event<'a> = raw.read();
         let time = event.timestamp.0;
-        self.builder.saw(time);
-        self.builder.saw(event.completed.0);
+        self.builder.extend_to(time);
+        self.builder.extend_to(event.completed.0);
         match event.event.as_str() {
             "span_begin" => {
                 let is_below = self.scorers.contains(event.parent_id.as_str());
@@ -197,7 +197,7 @@ impl<'a> Sample<'a> {
 
     fn answer(&mut self, message: &Message<'a>, line: i64, time: Option<Time>) {
         if message.role.as_str() == "assistant" {
-            self.builder.say(&text_of(message.content));
+            self.builder.set_answer(&text_of(message.content));
         }
         for call in message.tool_calls.iter().flatten() {
             self.call(call.id.as_str(), call.function.as_str(), call.arguments, line, time);

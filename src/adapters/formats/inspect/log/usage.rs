@@ -26,7 +26,14 @@ impl Usage {
     /// tokens are outside, and reasoning inside.
     pub(super) fn tokens(self, damage: &mut RecordErrors) -> Tokens {
         let (read, write) = (self.input_tokens_cache_read, self.input_tokens_cache_write);
-        damage.refuses(&[self.input_tokens, self.output_tokens, self.total_tokens, read, write, self.reasoning_tokens]);
+        damage.note_impossible(&[
+            self.input_tokens,
+            self.output_tokens,
+            self.total_tokens,
+            read,
+            write,
+            self.reasoning_tokens,
+        ]);
         let (input, output) = (self.input_tokens.get(), self.output_tokens.get());
         let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
         let reasoning = self.reasoning_tokens.get();

@@ -128,7 +128,7 @@ impl Code {
 
     pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
         let (number, time) = (line.number, record.time.0);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         if self.builder.session.subagents.is_empty()
             && let Some(agent) = self.agent.clone()
         {
@@ -192,7 +192,7 @@ impl Code {
                 self.first_call = self.builder.session.tool_calls.len();
                 self.began_at = time;
             }
-            "content.part" if self.agent.is_none() => self.builder.say(event.part.text.as_str()),
+            "content.part" if self.agent.is_none() => self.builder.set_answer(event.part.text.as_str()),
             "tool.call" => {
                 let id = self.call_id(event);
                 let call = self.builder.call(&id, event.name.as_str(), line, time);

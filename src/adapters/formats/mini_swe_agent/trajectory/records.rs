@@ -187,7 +187,7 @@ impl Usage {
         ]);
         let reasoning =
             first(&[self.completion_tokens_details.reasoning_tokens, self.output_tokens_details.reasoning_tokens]);
-        damage.refuses(&[prompt, output, read, write, reasoning]);
+        damage.note_impossible(&[prompt, output, read, write, reasoning]);
         let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
         let tokens = Tokens {
             // A prompt smaller than the cached tokens excludes them.

@@ -42,7 +42,7 @@ impl Run {
 
     pub(super) fn message(&mut self, index: usize, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
         let time = message.time();
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         if message.is_answer() {
             self.answer(index, message, line, damage);
         }
@@ -82,10 +82,10 @@ impl Run {
     fn calls(&mut self, index: usize, turn: usize, message: &Message<'_>, line: i64) {
         let time = message.time();
         self.open_calls.clear();
-        self.builder.say(&message.text());
+        self.builder.set_answer(&message.text());
         let items: Vec<Item<'_>> = message.output.read();
         for item in items {
-            self.builder.say(&text_of(item.content));
+            self.builder.set_answer(&text_of(item.content));
             if item.kind.as_str() == "function_call" {
                 let id = if item.call_id.some().is_some() { item.call_id } else { item.id };
                 self.tool_call(id.as_str(), item.name.as_str(), item.arguments, line, time);

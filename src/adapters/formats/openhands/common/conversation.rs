@@ -75,7 +75,7 @@ impl Conversation {
         damage: &mut RecordErrors,
     ) -> RecordKind {
         let time = event.timestamp.0;
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         self.last_line = line;
         let kind = if event.kind.some().is_some() {
             self.event_of_sdk(event, line, damage)
@@ -158,7 +158,7 @@ impl Conversation {
             self.last = Last::Work;
         } else if source == "agent" {
             self.response(event, line);
-            self.builder.say(text);
+            self.builder.set_answer(text);
             self.last = Last::Answer;
         }
     }

@@ -171,7 +171,7 @@ impl TokenUsage<'_> {
     /// The counts, made disjoint.
     pub(in crate::adapters::formats::openhands) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let (read, write) = (self.cache_read_tokens, self.cache_write_tokens);
-        damage.refuses(&[self.prompt_tokens, self.completion_tokens, read, write, self.reasoning_tokens]);
+        damage.note_impossible(&[self.prompt_tokens, self.completion_tokens, read, write, self.reasoning_tokens]);
         let prompt = self.prompt_tokens.get();
         Tokens {
             input: prompt.map(|count| uncached(count, read.get(), write.get())),

@@ -52,7 +52,7 @@ pub(super) fn add(
     record: &Record<'_, '_>,
     damage: &mut RecordErrors,
 ) {
-    session.builder.saw(record.time());
+    session.builder.extend_to(record.time());
     session.facts(record.attributes);
     match product.runtime {
         runtime if runtime == CLAUDE.runtime => claude(session, name, record, damage),
@@ -131,7 +131,7 @@ fn claude(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &m
             if claude_agent(attributes).2
                 && let Some(text) = text
             {
-                session.builder.say(&text);
+                session.builder.set_answer(&text);
             }
         }
         "compaction" => compaction(session, record, ["pre_tokens", "post_tokens"]),
@@ -300,7 +300,7 @@ fn gemini(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &m
 
 /// Whether a request has no usable counts, which is noted.
 fn lost(counts: &[Count], damage: &mut RecordErrors) -> bool {
-    damage.refuses(counts);
+    damage.note_impossible(counts);
     let is_lost = counts.iter().all(|it| *it == Count::Unknown);
     if is_lost {
         damage.note(Reason::NoUsage);

@@ -257,7 +257,7 @@ fn runtime_of_service(service: &str) -> Cow<'static, str> {
 
 fn request_of(attributes: &Attributes<'_, '_>, damage: &mut RecordErrors) -> Request {
     let counts = COUNT_NAMES.map(|keys| attributes.count(keys));
-    damage.refuses(&counts);
+    damage.note_impossible(&counts);
     let reasons: Vec<Text<'_>> = attributes.raw(&["gen_ai.response.finish_reasons"]).read();
     let tokens = tokens_of(counts, Count::Unknown);
     Request {
@@ -293,8 +293,8 @@ impl Session {
     }
 
     fn add(&mut self, span: &Span, agent: Option<(Option<&str>, &str)>) {
-        self.builder.saw(span.started_at);
-        self.builder.saw(span.ended_at);
+        self.builder.extend_to(span.started_at);
+        self.builder.extend_to(span.ended_at);
         let session = &mut self.builder.session;
         session.runtime_version = session.runtime_version.take().or_else(|| span.version.clone());
         match &span.what {

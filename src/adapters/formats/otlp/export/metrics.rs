@@ -106,8 +106,8 @@ impl Sums {
             return;
         };
         let (start, time) = (time_of(point.start_time_unix_nano), time_of(point.time_unix_nano));
-        self.builder.saw(start);
-        self.builder.saw(time);
+        self.builder.extend_to(start);
+        self.builder.extend_to(time);
         let micros = |time: Option<Time>| time.map_or(0, Time::micros);
         let since = if is_cumulative {
             format!("since {}", micros(start))

@@ -85,8 +85,8 @@ pub(super) fn session_of<'a>(
 /// Adds one span to its session.
 pub(super) fn add(session: &mut Session, kind: Kind, record: &Record<'_, '_>, damage: &mut RecordErrors) {
     let (start, end) = record.times();
-    session.builder.saw(start);
-    session.builder.saw(end);
+    session.builder.extend_to(start);
+    session.builder.extend_to(end);
     session.facts(record.attributes);
     match kind {
         Kind::ClaudeRequest => claude_request(session, record, damage),
@@ -113,7 +113,7 @@ fn claude_request(session: &mut Session, record: &Record<'_, '_>, damage: &mut R
     }
     let counts = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens"];
     let counts = counts.map(|key| attributes.count(key));
-    damage.refuses(&counts);
+    damage.note_impossible(&counts);
     if counts.iter().all(|it| *it == Count::Unknown) {
         damage.note(Reason::NoUsage);
         return;
@@ -143,7 +143,7 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
     let attributes = record.attributes;
     let (start, end) = record.times();
     let counts = counts_of(attributes);
-    damage.refuses(&counts);
+    damage.note_impossible(&counts);
     if counts.iter().all(|it| *it == Count::Unknown) {
         if let Some(message) = error_of(record) {
             session.failure(attributes.count("http.response.status_code").get(), &message, record.line.number, end);

@@ -159,7 +159,7 @@ impl Usage {
             (self.cached_content_token_count, self.thoughts_token_count, self.tool_use_prompt_token_count);
         let (prompt, candidates, total) =
             (self.prompt_token_count, self.candidates_token_count, self.total_token_count);
-        damage.refuses(&[prompt, candidates, cached, thoughts, tool, total]);
+        damage.note_impossible(&[prompt, candidates, cached, thoughts, tool, total]);
         let (cached, thoughts, tool) = (cached.get(), thoughts.get(), tool.get().unwrap_or(0));
         let excludes_thoughts = |output: i64| {
             let sum = prompt.get().map(|it| it + tool + output + thoughts.unwrap_or(0));

@@ -68,7 +68,7 @@ impl Chat {
     }
 
     pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
-        self.builder.saw(record.timestamp.0);
+        self.builder.extend_to(record.timestamp.0);
         let session = &mut self.builder.session;
         session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
         session.git_branch = record.git_branch.owned().or(session.git_branch.take());
@@ -147,7 +147,7 @@ impl Chat {
             self.last = if has_calls { Ending::Other } else { Ending::Answer };
             let is_answer = |part: &&Part<'_>| !part.thought.is_true();
             let text: String = record.message.parts.iter().filter(is_answer).map(|it| it.text.as_str()).collect();
-            self.builder.say(&text);
+            self.builder.set_answer(&text);
         }
     }
 

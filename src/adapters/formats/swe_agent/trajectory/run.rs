@@ -98,7 +98,7 @@ impl<'a> Run<'a> {
         self.steps += 1;
         let turn = self.builder.turn(Identity::Session(format!("#{index}").into()), line);
         self.builder.session.turns[turn].model.clone_from(&self.model);
-        self.builder.say(step.response.as_str());
+        self.builder.set_answer(step.response.as_str());
         let state = step.state.text();
         let state: State<'_> = Raw(state.as_bytes()).read();
         if self.builder.session.cwd.is_none() {
@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
     /// Adds the sums and the outcome. `stats` are those of the document, or of its attempts.
     pub(super) fn end(&mut self, info: &Info<'_>, stats: &[ModelStats], line: i64, damage: &mut RecordErrors) {
         let counts: Vec<_> = stats.iter().flat_map(|it| [it.tokens_sent, it.tokens_received, it.api_calls]).collect();
-        damage.refuses(&counts);
+        damage.note_impossible(&counts);
         let mut tokens = Tokens::UNKNOWN;
         let (mut cost, mut requests) = (None, None);
         for it in stats {

@@ -80,7 +80,7 @@ pub(super) struct Usage {
 impl Usage {
     pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_creation_tokens];
-        damage.refuses(&counts);
+        damage.note_impossible(&counts);
         Tokens {
             input: self.input_tokens.get(),
             output: self.output_tokens.get(),

@@ -149,7 +149,7 @@ impl Session {
             self.arguments(call, block.input, line);
         }
         if parent.is_none() {
-            event.content.blocks.iter().filter_map(|it| it.text.some()).for_each(|it| self.builder.say(it));
+            event.content.blocks.iter().filter_map(|it| it.text.some()).for_each(|it| self.builder.set_answer(it));
         }
     }
 
@@ -218,7 +218,7 @@ impl Session {
         let message = event.message.as_str();
         if is_success {
             self.builder.succeed();
-            self.builder.say(message);
+            self.builder.set_answer(message);
         } else {
             self.builder.fail(None, message);
             self.builder.event(EventKind::Error, line, None).message = event.message.some().map(brief);
@@ -264,7 +264,7 @@ impl Session {
             }
             Some(false) => {
                 self.builder.succeed();
-                self.builder.say(output.result.as_str());
+                self.builder.set_answer(output.result.as_str());
             }
             None => {}
         }

@@ -93,7 +93,7 @@ impl Session {
             self.start(record);
         }
         let time = record.ts.0.filter(|_| !self.is_backfilled);
-        self.builder.saw(time);
+        self.builder.extend_to(time);
         if let Some(provider) = record.provider.some() {
             provider.clone_into(&mut self.provider);
         }
@@ -105,12 +105,12 @@ impl Session {
             "assistant_message" => {
                 self.has_answer = true;
                 if !self.has_result {
-                    self.builder.say(record.content.as_str());
+                    self.builder.set_answer(record.content.as_str());
                 }
             }
             "session_result" => {
                 self.has_result = true;
-                self.builder.say(record.result.as_str());
+                self.builder.set_answer(record.result.as_str());
             }
             "tool_call" => {
                 self.call(record, line, time);
@@ -225,7 +225,7 @@ impl Session {
         let counts =
             [record.input_tokens, record.output_tokens, record.cache_read_tokens, record.cache_creation_tokens];
         let cost = money(record.total_cost_usd, damage);
-        if !damage.refuses(&counts) && cost.is_none() && counts.iter().all(|it| it.get().is_none()) {
+        if !damage.note_impossible(&counts) && cost.is_none() && counts.iter().all(|it| it.get().is_none()) {
             damage.note(Reason::NoUsage);
         }
         let [input, output, cache_read, cache_write] = counts.map(Count::get);

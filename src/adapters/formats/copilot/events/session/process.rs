@@ -51,7 +51,7 @@ impl Session {
     /// Ends a recording. Its result names the session, and has the exit status of the process.
     pub(in super::super) fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         self.has_result = true;
-        self.builder.saw(record.timestamp.0);
+        self.builder.extend_to(record.timestamp.0);
         let session = &mut self.builder.session;
         if let Some(id) = record.session_id.owned() {
             session.session_id = id;

@@ -97,7 +97,7 @@ pub(super) struct Usage {
 impl Usage {
     /// The counts; `None` if all are 0 or unknown.
     pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Option<Tokens> {
-        damage.refuses(&[self.input_other, self.output, self.input_cache_read, self.input_cache_creation]);
+        damage.note_impossible(&[self.input_other, self.output, self.input_cache_read, self.input_cache_creation]);
         let tokens = Tokens {
             input: self.input_other.get(),
             output: self.output.get(),
