@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use super::arguments::{checking, is_in_place, is_question, operand, operands, without_tests};
 use super::programs;
-use super::scan::{Found, base_name, scan_text};
-use super::words::Token;
+use super::words::{Token, base_name};
 use crate::model::session::CommandKind;
 
 /// The purpose of a simple command.
@@ -70,8 +69,34 @@ impl Purpose {
     }
 }
 
-/// The purpose of a simple command, which begins with its program. `depth` is how many shells within it are read.
-pub(super) fn purpose(words: &[Cow<'_, str>], depth: u32) -> Purpose {
+/// How a command within a command is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Nested {
+    /// How many shells within the command are read.
+    pub depth: u32,
+    /// Scans a command, with so many shells within it.
+    pub scan_text: fn(&str, u32) -> Option<Purpose>,
+    /// The same for a command that is split into words.
+    pub scan_words: fn(Vec<Token<'_>>, u32) -> Option<Purpose>,
+}
+
+impl Nested {
+    /// Within one more shell; `None` if that is too deep.
+    fn deeper(self) -> Option<Self> {
+        self.depth.checked_sub(1).map(|depth| Self { depth, ..self })
+    }
+
+    fn text(self, command: &str) -> Option<Purpose> {
+        (self.scan_text)(command, self.depth)
+    }
+
+    fn words(self, words: Vec<Token<'_>>) -> Option<Purpose> {
+        (self.scan_words)(words, self.depth)
+    }
+}
+
+/// The purpose of a simple command, which begins with its program.
+pub(super) fn purpose(words: &[Cow<'_, str>], nested: Nested) -> Purpose {
     let Some((program, arguments)) = words.split_first() else { return Purpose::of(CommandKind::Other) };
     let name = name_of(program);
     let name = name.as_ref();
@@ -79,7 +104,7 @@ pub(super) fn purpose(words: &[Cow<'_, str>], depth: u32) -> Purpose {
     // `$output = command …` of PowerShell.
     if name.starts_with('$') && first == "=" {
         let rest = arguments.get(1..).unwrap_or_default();
-        return depth.checked_sub(1).map_or(Purpose::of(CommandKind::Run), |depth| purpose(rest, depth));
+        return nested.deeper().map_or(Purpose::of(CommandKind::Run), |nested| purpose(rest, nested));
     }
     if is_question(first, arguments) {
         return Purpose::of(CommandKind::Read);
@@ -87,11 +112,11 @@ pub(super) fn purpose(words: &[Cow<'_, str>], depth: u32) -> Purpose {
     let known = programs::find(name);
     if let Some(known) = known
         && !known.wrappers.is_empty()
-        && let Some(inner) = wrapped(name, &known.wrappers, arguments, depth)
+        && let Some(inner) = wrapped(name, &known.wrappers, arguments, nested)
     {
         return inner;
     }
-    if let Some(special) = special(name, program, arguments, depth) {
+    if let Some(special) = special(name, program, arguments, nested) {
         return special;
     }
     let Some(known) = known else { return Purpose::of(script(name, program)) };
@@ -126,13 +151,13 @@ fn name_of(program: &str) -> Cow<'_, str> {
 }
 
 /// The purpose of the command within `uv run`, `npx`, `xargs` and the like.
-fn wrapped(name: &str, wrappers: &[&'static str], arguments: &[Cow<'_, str>], depth: u32) -> Option<Purpose> {
+fn wrapped(name: &str, wrappers: &[&'static str], arguments: &[Cow<'_, str>], nested: Nested) -> Option<Purpose> {
     let wrapper = wrappers.iter().copied().find(|wrapper| {
         let mut words = wrapper.split(' ').skip(1).enumerate();
         words.all(|(number, word)| operand(arguments, number) == Some(word))
     })?;
     let words = wrapper.split(' ').count() - 1;
-    let inner_depth = depth.checked_sub(1)?;
+    let nested = nested.deeper()?;
     let is_of = |names: &[&str]| names.contains(&wrapper);
     // The text of a command.
     let is_text_option = |it: &str| matches!(it, "-c" | "--command" | "-command" | "/c" | "--run" | "-Command" | "/C");
@@ -156,7 +181,7 @@ fn wrapped(name: &str, wrappers: &[&'static str], arguments: &[Cow<'_, str>], de
             None if is_of(&["watch"]) => operands(arguments).map(|(_, word)| word).collect::<Vec<_>>().join(" "),
             None => return None,
         };
-        return scan_text(&text, inner_depth).purpose;
+        return nested.text(&text);
     }
     let mut rest = arguments;
     if let Some((last, _)) = words.checked_sub(1).and_then(|last| operands(arguments).nth(last)) {
@@ -175,7 +200,7 @@ fn wrapped(name: &str, wrappers: &[&'static str], arguments: &[Cow<'_, str>], de
     if let Some(module) = rest.iter().position(|it| matches!(it.as_ref(), "-m" | "--module")) {
         let is_before_command = operands(rest).next().is_none_or(|(at, _)| at > module);
         if is_before_command && name != "kubectl" {
-            return Some(of_module(rest.get(module + 1..)?, inner_depth));
+            return Some(of_module(rest.get(module + 1..)?, nested));
         }
     }
     let after_dashes = rest.iter().position(|it| it == "--").map(|at| at + 1).filter(|at| {
@@ -187,7 +212,6 @@ fn wrapped(name: &str, wrappers: &[&'static str], arguments: &[Cow<'_, str>], de
         // `xargs` alone prints its input.
         return (name == "xargs").then_some(Purpose::of(CommandKind::Read));
     };
-    let mut found = Found::default();
     // `npx prettier@3`
     let without_version = |word: &str| -> String {
         word.rsplit_once('@').filter(|(name, _)| !name.is_empty()).map_or(word, |(name, _)| name).to_owned()
@@ -199,12 +223,11 @@ fn wrapped(name: &str, wrappers: &[&'static str], arguments: &[Cow<'_, str>], de
             Cow::Borrowed(word.as_ref())
         })
     });
-    found.scan(words, false, inner_depth);
-    found.purpose
+    nested.words(words.collect())
 }
 
 /// The purpose of `python -m MODULE …`.
-fn of_module(words: &[Cow<'_, str>], depth: u32) -> Purpose {
+fn of_module(words: &[Cow<'_, str>], nested: Nested) -> Purpose {
     let module = words.first().map_or("", |it| it.as_ref());
     match module {
         "http.server" | "timeit" | "cprofile" | "pdb" | "asyncio" => Purpose::of(CommandKind::Run),
@@ -213,17 +236,17 @@ fn of_module(words: &[Cow<'_, str>], depth: u32) -> Purpose {
         // `django test`
         _ if words.get(1).is_some_and(|it| it == "test") => Purpose::of(CommandKind::Test),
         _ if module.contains('.') && programs::of_program(module).is_none() => Purpose::of(script(module, module)),
-        _ => purpose(words, depth),
+        _ => purpose(words, nested),
     }
 }
 
 /// Programs whose arguments have to be understood.
-fn special(name: &str, program: &str, arguments: &[Cow<'_, str>], depth: u32) -> Option<Purpose> {
+fn special(name: &str, program: &str, arguments: &[Cow<'_, str>], nested: Nested) -> Option<Purpose> {
     let has = |option: &str| arguments.iter().any(|it| it == option);
     let kind = match name {
-        "python" | "pypy" | "ipython" | "py" => return Some(interpreter(arguments, depth)),
+        "python" | "pypy" | "ipython" | "py" => return Some(interpreter(arguments, nested)),
         _ if name.starts_with('$') && arguments.first().is_some_and(|it| it == "-m") => {
-            return Some(interpreter(arguments, depth));
+            return Some(interpreter(arguments, nested));
         }
         "node" | "ruby" | "php" | "tsx" | "ts-node" | "deno" | "bun" | "rscript" | "julia" | "lua" | "osascript" => {
             return runtime(name, arguments);
@@ -248,7 +271,7 @@ fn special(name: &str, program: &str, arguments: &[Cow<'_, str>], depth: u32) ->
                 return Some(Purpose { is_preparation: true, ..Purpose::of(CommandKind::Edit) });
             }
             let at = arguments.iter().position(|it| matches!(it.as_ref(), "-exec" | "-execdir" | "-ok" | "-x"))?;
-            let inner = purpose(arguments.get(at + 1..)?, depth.checked_sub(1)?);
+            let inner = purpose(arguments.get(at + 1..)?, nested.deeper()?);
             if inner.kind == CommandKind::Read { CommandKind::Search } else { inner.kind }
         }
         "tar" if arguments.first().is_some_and(|it| it.trim_start_matches('-').starts_with('t')) => CommandKind::Read,
@@ -258,12 +281,12 @@ fn special(name: &str, program: &str, arguments: &[Cow<'_, str>], depth: u32) ->
             let (at, _) = operands(arguments).next()?;
             let mut words = vec![Cow::Borrowed("docker-compose")];
             words.extend(arguments.get(at + 1..)?.iter().cloned());
-            return Some(purpose(&words, depth));
+            return Some(purpose(&words, nested));
         }
         // `uv pip list`
         "uv" if operand(arguments, 0) == Some("pip") => {
             let (at, _) = operands(arguments).next()?;
-            return Some(purpose(arguments.get(at..)?, depth));
+            return Some(purpose(arguments.get(at..)?, nested));
         }
         "yarn" if arguments.is_empty() => CommandKind::Install,
         "cpanm" => CommandKind::Install,
@@ -277,12 +300,12 @@ fn special(name: &str, program: &str, arguments: &[Cow<'_, str>], depth: u32) ->
 }
 
 /// The purpose of a call of the interpreter of Python.
-fn interpreter(arguments: &[Cow<'_, str>], depth: u32) -> Purpose {
+fn interpreter(arguments: &[Cow<'_, str>], nested: Nested) -> Purpose {
     let run = Purpose::of(CommandKind::Run);
     let mut arguments = arguments;
     while let Some((first, rest)) = arguments.split_first() {
         match first.as_ref() {
-            "-m" => return depth.checked_sub(1).map_or(run, |depth| of_module(rest, depth)),
+            "-m" => return nested.deeper().map_or(run, |nested| of_module(rest, nested)),
             "-c" | "-" => return Purpose { is_filter: true, ..run },
             "-W" | "-X" => arguments = rest.get(1..).unwrap_or_default(),
             option if option.starts_with("-m") => return run,

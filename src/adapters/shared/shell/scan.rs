@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::iter::Peekable;
 
-use super::kind::{self, Purpose};
+use super::kind::{self, Nested, Purpose};
 use super::redirections::Redirections;
-use super::words::{Token, Tokens, substitutions};
+use super::words::{Token, Tokens, base_name, substitutions};
 use crate::base::text::SharedStr;
 use crate::json::Raw;
 use crate::json::fields::Text;
@@ -45,13 +45,13 @@ pub fn shell_command_in(command: Raw<'_>) -> ShellCommand {
 
 /// What the simple commands of a command contain.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+struct Found {
     /// The name of the first program, if it is one: see [`is_program_name`].
     program: Option<SharedStr>,
     /// Whether there was a program.
     has_program: bool,
     /// The most important purpose.
-    pub(super) purpose: Option<Purpose>,
+    purpose: Option<Purpose>,
     /// The program of a substitution whose purpose is the most important one.
     substituted: Option<SharedStr>,
     /// Whether there was a word.
@@ -66,8 +66,21 @@ impl From<Found> for ShellCommand {
     }
 }
 
+/// How the commands within a command are read.
+fn nested(depth: u32) -> Nested {
+    Nested {
+        depth,
+        scan_text: |command, depth| scan_text(command, depth).purpose,
+        scan_words: |words, depth| {
+            let mut found = Found::default();
+            found.scan(words.into_iter(), false, depth);
+            found.purpose
+        },
+    }
+}
+
 /// Scans a command.
-pub(super) fn scan_text(command: &str, depth: u32) -> Found {
+fn scan_text(command: &str, depth: u32) -> Found {
     let mut found = Found::default();
     found.scan(Tokens::new(command), false, depth);
     found
@@ -81,7 +94,7 @@ fn is_program_name(word: &str) -> bool {
 
 impl Found {
     /// Adds the simple commands of a list of words and operators.
-    pub(super) fn scan<'a>(&mut self, tokens: impl Iterator<Item = Token<'a>>, is_piped: bool, depth: u32) {
+    fn scan<'a>(&mut self, tokens: impl Iterator<Item = Token<'a>>, is_piped: bool, depth: u32) {
         let mut tokens = tokens.peekable();
         let mut is_piped = is_piped;
         // The number of `case`s around the command.
@@ -208,7 +221,7 @@ impl Found {
         }
         let purpose = match inner {
             Some(inner) => inner.purpose,
-            None => Some(kind::purpose(&words, depth)),
+            None => Some(kind::purpose(&words, nested(depth))),
         };
         let purpose = purpose.unwrap_or(Purpose::of(CommandKind::Other)).piped(is_piped);
         // `echo $(…)` is about the command within it.
@@ -262,11 +275,6 @@ impl Found {
             self.substituted = None;
         }
     }
-}
-
-/// The last part of a path.
-pub(super) fn base_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
 /// The text that a shell runs, as after `bash -lc`.
