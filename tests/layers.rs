@@ -127,6 +127,7 @@ fn modules_only_declare_and_reexport() {
 
 /// Files with names of columns as texts, their number, and why: words of another document that are the same. The list may only
 /// become shorter.
+#[cfg(feature = "archive")]
 const KNOWN_NAMES_OF_COLUMNS: &[(&str, usize, &str)] = &[
     ("analysis/present/structure.rs", 10, "members of sessions as JSON"),
     ("analysis/rows/dimension.rs", 5, "names of dimensions"),
@@ -136,6 +137,7 @@ const KNOWN_NAMES_OF_COLUMNS: &[(&str, usize, &str)] = &[
 
 /// The constants of `src/store/frames/columns.rs` name columns; SQL names them, too. A word without `_` may have another meaning, so
 /// that it counts only where polars expects a column.
+#[cfg(feature = "archive")]
 #[test]
 fn columns_are_named_by_constants() {
     let columns: BTreeSet<&str> = agentlogs::store::frames::schema().into_iter().map(|it| it.column).collect();
