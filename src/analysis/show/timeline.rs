@@ -150,6 +150,7 @@ fn with_phases(mut entries: Vec<Entry>) -> Vec<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::rows::Purpose;
 
     fn entry(kind: Kind, turn: Option<i64>, time: Option<i64>, purpose: Option<Purpose>) -> Entry {
         Entry { kind, time, turn, purpose, ..Entry::default() }
