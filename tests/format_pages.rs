@@ -4,6 +4,7 @@
 //! `TIDY=overwrite cargo test --test main format_pages` writes the pages, and the tables of docs/formats.md.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +77,7 @@ fn page(family: &Family, pages: &BTreeMap<String, String>) -> String {
         family.title, family.name
     );
     for (id, text) in &family.sections {
-        page.push_str(&format!("\n## `{id}`\n\n{}\n", with_links(text, &family.name, pages)));
+        write!(page, "\n## `{id}`\n\n{}\n", with_links(text, &family.name, pages)).unwrap();
     }
     page
 }
@@ -94,7 +95,7 @@ fn with_links(text: &str, family: &str, pages: &BTreeMap<String, String>) -> Str
             None if target.contains("://") => target.to_owned(),
             None => format!("../{target}"),
         };
-        out.push_str(&format!("]({target}){rest}"));
+        write!(out, "]({target}){rest}").unwrap();
     }
     out
 }
@@ -157,9 +158,9 @@ fn documents_list_the_formats() {
         for (id, _) in &family.sections {
             let adapter = ADAPTERS.iter().find(|adapter| adapter.id == id).unwrap();
             let link = format!("[`{id}`](formats/{}.md#{id})", family.name);
-            formats.push_str(&format!("| {link} | {} |\n", adapter.about));
+            write!(formats, "| {link} | {} |\n", adapter.about).unwrap();
             let marks = COUNTERS.map(|(_, it)| if adapter.capabilities.has(it) { " ✓ |" } else { "  |" }).concat();
-            capabilities.push_str(&format!("| `{id}` |{marks}\n"));
+            write!(capabilities, "| `{id}` |{marks}\n").unwrap();
         }
     }
     formats.push('\n');

@@ -330,6 +330,20 @@ pub fn brief(message: &str) -> SharedStr {
     message.get(..end).unwrap_or(message).into()
 }
 
+impl Builder {
+    /// A prompt, or the result of a call, which the next request of the agent takes up.
+    pub fn asked(&mut self, subagent: Option<&str>, time: Option<Time>) {
+        self.waits.of(subagent).asked(time);
+    }
+
+    /// A record of a response at `time`: updates the latency of its turn.
+    pub fn answered(&mut self, turn: usize, subagent: Option<&str>, time: Option<Time>) {
+        let latency = self.waits.of(subagent).answered(turn, time);
+        let turn = &mut self.session.turns[turn];
+        turn.latency_ms = latency.or(turn.latency_ms);
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
@@ -349,19 +363,5 @@ pub(super) mod tests {
             folders: Vec::new(),
         };
         Builder::new(&context, "s", 1)
-    }
-}
-
-impl Builder {
-    /// A prompt, or the result of a call, which the next request of the agent takes up.
-    pub fn asked(&mut self, subagent: Option<&str>, time: Option<Time>) {
-        self.waits.of(subagent).asked(time);
-    }
-
-    /// A record of a response at `time`: updates the latency of its turn.
-    pub fn answered(&mut self, turn: usize, subagent: Option<&str>, time: Option<Time>) {
-        let latency = self.waits.of(subagent).answered(turn, time);
-        let turn = &mut self.session.turns[turn];
-        turn.latency_ms = latency.or(turn.latency_ms);
     }
 }

@@ -170,7 +170,7 @@ impl Watcher {
         while let Ok(signal) = self.events.recv_timeout(quiet_at.saturating_duration_since(Instant::now())) {
             match signal {
                 Signal::File(event) if self.is_change(&event) => {
-                    quiet_at = quiet_at.max(Instant::now() + DELAY).min(last)
+                    quiet_at = quiet_at.max(Instant::now() + DELAY).min(last);
                 }
                 Signal::File(_) => {}
                 Signal::Input(Input::Quit) => return Waited::Asked(Input::Quit),

@@ -129,6 +129,7 @@ macro_rules! columns {
         $($kind:ident $name:ident $about:literal, |$it:ident| $get:expr;)*
     })+) => {
         $(#[$about_table])*
+        #[allow(clippy::doc_markdown, reason = "the comments are the descriptions of the columns")]
         pub mod $table {
             #[allow(clippy::wildcard_imports, reason = "the functions of the columns use them")]
             use super::*;
@@ -150,6 +151,7 @@ macro_rules! columns {
             )*)+
 
             /// The columns, in their order.
+            #[allow(clippy::vec_init_then_push, reason = "shared lists of columns are between the columns")]
             pub fn fields<$($generics)*>() -> Vec<Field<$row>> {
                 let mut fields: Vec<Field<$row>> = Vec::new();
                 $(
@@ -235,7 +237,7 @@ columns! {
     /// The cost of a row.
     cost['a, R: Billed] of RowContext<'a, R> {
         Float COST_USD "US dollars: reported, else computed, else NULL", |it| it.row.money().cost;
-        Choice COST_SOURCE "reported, computed or mixed; reported without cost_usd: part of a total on the session row", |it| it.row.money().source.map(|it| it.as_str());
+        Choice COST_SOURCE "reported, computed or mixed; reported without cost_usd: part of a total on the session row", |it| it.row.money().source.map(crate::model::tables::CostSource::as_str);
         Float REPORTED_COST_USD "As the log states, including 0", |it| it.row.money().reported;
         Float COMPUTED_COST_USD "From tokens and prices", |it| it.row.money().computed;
     }
