@@ -457,18 +457,19 @@ fn comments_with(text: &str, signs: &[&str]) -> String {
     text.lines().filter_map(comment).collect()
 }
 
-/// The docstrings of a Python file.
+/// The docstrings of a Python file: the strings at its beginning and after lines that begin a block.
 fn docstrings(text: &str) -> String {
-    let mut is_inside = false;
+    let (mut is_inside, mut may_begin) = (false, true);
     let mut found = String::new();
     for line in text.lines().map(str::trim) {
-        let begins = !is_inside && line.starts_with("\"\"\"");
+        let begins = !is_inside && may_begin && line.starts_with("\"\"\"");
         if is_inside || begins {
             found += line;
             found.push('\n');
         }
         // A docstring of one line begins and ends there.
         is_inside = (is_inside || begins) && line.matches("\"\"\"").count() != if begins { 2 } else { 1 };
+        may_begin = line.ends_with(':') || may_begin && (line.is_empty() || line.starts_with('#'));
     }
     found
 }

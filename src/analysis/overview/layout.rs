@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn wide_terminals_have_two_columns() {
-        let second = format!("a0{:80}b0|a1{:80}b1|c0", "", "");
+        let second = format!("a0{:80}b0|a1{:80}b1|c0{:80}b2", "", "", "");
         assert_eq!(shown(160, 3), second);
     }
 }

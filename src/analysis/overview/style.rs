@@ -117,9 +117,10 @@ pub(super) fn cut_line(line: &str, columns: usize) -> String {
             out.push('\u{1b}');
         }
         out.push_str(style);
-        let text = crate::base::width::start(text, left);
-        left -= width(text);
-        out.push_str(text);
+        let shown = crate::base::width::start(text, left);
+        // After a character that does not fit, a narrower one is not shown either.
+        left = if shown.len() < text.len() { 0 } else { left - width(shown) };
+        out.push_str(shown);
     }
     out
 }

@@ -19,7 +19,7 @@
 //! Cline until 4.0, `tasks/ID/*.json` below `saoudrizwan.claude-dev` or `~/.cline/data`. Roo Code and Kilo Code are its forks and
 //! write the same files:
 //!
-//! - `ui_messages.json`: records of `type` `ask` or `set_answer` with `ts`. It contains requests, prompts and the outcome.
+//! - `ui_messages.json`: records of `type` `ask` or `say` with `ts`. It contains requests, prompts and the outcome.
 //! - `api_conversation_history.json`: `role` and `content` with `<environment_details>`. It contains the calls.
 //! - `task_metadata.json`: `files_in_context`. It contains models and version.
 //!

@@ -34,13 +34,14 @@ use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
-use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Pairs, Text};
 use crate::json::lines::Line;
-use crate::model::errors::{self, ErrorKind};
-use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind};
+use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Tokens, Total, TotalKind};
 
+mod shared;
 mod stream;
+
+use shared::{Failure, doubt_zeros, uncached};
 
 pub(crate) const JSON: Adapter = Adapter {
     id: "gemini-json",
@@ -155,16 +156,6 @@ struct Files {
     total_lines_removed: Count,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Failure<'a> {
-    #[serde(rename = "type")]
-    kind: Text<'a>,
-    message: Text<'a>,
-    /// A number or a string.
-    code: Raw<'a>,
-}
-
 impl Counts {
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         damage.note_impossible(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool]);
@@ -175,38 +166,6 @@ impl Counts {
             cache_read: self.cached.get(),
             reasoning: thoughts,
             ..Tokens::UNKNOWN
-        }
-    }
-}
-
-/// The part of a prompt that was not read from a cache.
-fn uncached(prompt: Count, cached: Count) -> Option<i64> {
-    prompt.get().map(|it| (it - cached.get().unwrap_or(0)).max(0))
-}
-
-/// Makes counts unknown that are all 0 although there is an answer: an answer takes tokens.
-fn doubt_zeros(models: &mut [ModelTotal], has_answer: bool) {
-    if has_answer && models.iter().all(|it| it.tokens.total().unwrap_or(0) == 0) {
-        for model in models {
-            model.tokens = Tokens::UNKNOWN;
-        }
-    }
-}
-
-impl Failure<'_> {
-    /// Ends the session with this failure. `last_error` is the message of a failure without one.
-    fn end(&self, builder: &mut Builder, last_error: Option<&str>) {
-        let message = self.message.some().or(last_error).unwrap_or_default();
-        let code = self.code.text();
-        let text = format!("{message} {} {code}", self.kind.as_str());
-        let kind = if self.kind.as_str().contains("TurnLimited") || message.contains("max session turns") {
-            ErrorKind::MaxTurns
-        } else {
-            errors::classify(code.parse().ok(), &text)
-        };
-        builder.fail_as(kind, message);
-        if self.kind.as_str().contains("Cancellation") {
-            builder.session.status = Status::Aborted;
         }
     }
 }

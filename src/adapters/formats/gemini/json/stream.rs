@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
-use super::{Failure, doubt_zeros, uncached};
+use super::shared::{Failure, doubt_zeros, uncached};
 use crate::adapters::engine::{Context, Fold, Probe, RecordErrors, RecordKind};
 use crate::adapters::shared::builder::{Builder, Retention, brief};
 use crate::adapters::shared::ids::hashed_id;
