@@ -117,7 +117,9 @@ def check_libraries(archive: str) -> None:
     assert duckdb.sql("SELECT COUNT(*), SUM(cost_usd) FROM turns").fetchall()[0][0] == len(turns)
     assert duckdb.sql("SELECT COUNT(*), SUM(n) FROM answer").fetchall() == [(len(expected), len(turns))]
     assert answer.to_polars().to_dicts() == expected
-    assert answer.to_pandas().to_dict("records") == expected
+    # Pandas has NaN in place of NULL.
+    rows = answer.to_pandas().to_dict("records")
+    assert [{name: None if pandas.isna(value) else value for name, value in row.items()} for row in rows] == expected
     assert pyarrow.schema(answer) == pyarrow.table(answer).schema
 
 
