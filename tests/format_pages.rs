@@ -158,9 +158,9 @@ fn documents_list_the_formats() {
         for (id, _) in &family.sections {
             let adapter = ADAPTERS.iter().find(|adapter| adapter.id == id).unwrap();
             let link = format!("[`{id}`](formats/{}.md#{id})", family.name);
-            write!(formats, "| {link} | {} |\n", adapter.about).unwrap();
+            writeln!(formats, "| {link} | {} |", adapter.about).unwrap();
             let marks = COUNTERS.map(|(_, it)| if adapter.capabilities.has(it) { " ✓ |" } else { "  |" }).concat();
-            write!(capabilities, "| `{id}` |{marks}\n").unwrap();
+            writeln!(capabilities, "| `{id}` |{marks}").unwrap();
         }
     }
     formats.push('\n');

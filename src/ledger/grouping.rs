@@ -9,7 +9,7 @@ use crate::base::rows::Rows;
 /// does not fit into the processor's cache.
 const MAX_LINKS_IN_MAP: usize = 1 << 17;
 
-/// The group of each file: the index of the group's first file. `links` contains the [links](super::links) of each
+/// The group of each file: the index of the group's first file. `links` contains the links of each
 /// file.
 pub fn groups<'a>(links: impl Iterator<Item = &'a [u64]> + Clone) -> Vec<usize> {
     groups_with_map_up_to(links, MAX_LINKS_IN_MAP)

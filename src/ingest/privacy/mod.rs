@@ -1,7 +1,7 @@
 //! Removes text that an archive should not contain.
 //!
-//! Without `--content`, [`shape`] removes the words from the example of a rejected line, and [`reduce_messages`] removes from messages
-//! what they quote. [`redact`] removes text that resembles a secret or a mail address from all stored text.
+//! Without `--content`, `shape` removes the words from the example of a rejected line, and [`reduce_messages`] removes from messages
+//! what they quote. `redact` removes text that resembles a secret or a mail address from all stored text.
 //! docs/security.md lists the text that is stored.
 
 mod messages;

@@ -5,7 +5,7 @@ use std::{panic, thread};
 
 use polars::prelude::*;
 
-/// Some columns of rows in memory, made by [`rows!`](crate::store::frames::rows).
+/// Some columns of rows in memory, made by `rows!`.
 pub trait TypedRows: Sized {
     /// The names of the columns.
     const NAMES: &'static [&'static str];
