@@ -35,7 +35,7 @@
 //! | status | the last step: an answer without calls is `success`, an error is `error`; else `incomplete` |
 //!
 //! *Unknown*: tokens and costs. Time of the answer: `created_at` is when a step began. Artifacts (`*.metadata.json`) and the list of
-//! prompts `history.jsonl` are `auxiliary`. The conversations in `conversations/*.pb` and `*.db` are not read ([below](formats.md#not-read)).
+//! prompts `history.jsonl` are `auxiliary`. The conversations in `conversations/*.pb` and `*.db` are [not read](formats.md#not-read).
 
 use self::records::{Record, Step};
 use self::session::Session;
