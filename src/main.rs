@@ -16,6 +16,7 @@ use crate::cli::commands::{self, Outcome, WrongCommandLine};
 use crate::cli::memory;
 use crate::cli::panics;
 use crate::cli::settings::Settings;
+use crate::cli::terminal;
 
 #[cfg(unix)]
 #[global_allocator]
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return commands::wrong_arguments(&error),
     };
+    terminal::set_up(cli.color, cli.verbose);
     let status = match panics::contained(|| run(cli)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NotAllDone) => ExitCode::from(1),
@@ -82,7 +84,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Inspect(args) => commands::inspect::run(&args, &settings),
         Command::Runtimes(args) => commands::runtimes::run(&args, &settings),
         Command::Config(args) => commands::config::run(args, &settings),
-        Command::Schema(args) => commands::lists::schema(args),
+        Command::Schema(args) => commands::lists::schema(&args),
         Command::Man(args) => commands::lists::man(&args),
         Command::Completions(args) => commands::lists::completions(&args),
     }

@@ -54,6 +54,8 @@ mod show;
 mod statusline;
 #[cfg(feature = "archive")]
 mod stdin;
+#[cfg(feature = "archive")]
+mod terminal;
 mod tidy;
 #[cfg(feature = "archive")]
 mod verdicts;

@@ -188,18 +188,24 @@ pub mod program {
     }
 
     #[test]
-    fn without_logs_it_says_where_it_searched() {
+    fn without_logs_it_names_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path();
         let output = run(home, home, &["ingest"]);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1));
-        for part in [".claude/projects", ".codex/sessions", "agentlogs ingest PATH", "agentlogs.toml"] {
+        for part in ["agentlogs runtimes --all", "agentlogs ingest PATH", "agentlogs.toml"] {
             assert!(stderr.contains(part), "{part}: {stderr}");
         }
-        let place = format!("  codex           {}", home.join(".codex/sessions").display());
-        assert!(stderr.lines().any(|line| line == place), "{stderr}");
+        assert!(!stderr.contains(".codex"), "{stderr}");
+        let report = text(&run(home, home, &["report", "cost"]).stderr);
+        assert!(report.contains("no archive here yet; `agentlogs` reads the logs of this machine"), "{report}");
         assert_eq!(fs::read_dir(home).unwrap().count(), 0);
+        // A runtime that is here without logs is named.
+        fs::create_dir_all(home.join(".codex/sessions")).unwrap();
+        let stderr = text(&run(home, home, &[]).stderr);
+        let place = format!("  codex           no logs in {}", home.join(".codex/sessions").display());
+        assert!(stderr.lines().any(|line| line == place), "{stderr}");
     }
 
     #[test]

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::present::chart::Chart;
-use agentlogs::analysis::present::{Currency, Format, ReportStyle, TableStyle, render};
+use agentlogs::analysis::present::{Format, ReportStyle, Roles, Screen, TableStyle, render};
 use agentlogs::analysis::reports::{
     self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, PriceAs, REPORTS, Report, Scope, Undated,
 };
+use agentlogs::base::width::width;
 use agentlogs::prices::Catalog;
 use agentlogs::store::frames::frames;
 use agentlogs::store::query::query;
@@ -288,19 +289,16 @@ fn times_in_the_future_are_a_finding_and_in_no_period() {
 fn each_row_is_a_line_on_a_narrow_terminal() {
     for report in REPORTS {
         let answer = run(report, &Options::default());
-        let shown = ReportStyle {
-            dimensions: answer.dimensions,
-            has_total: false,
-            human: false,
-            currency: Currency::default(),
-            is_whole: false,
-        };
-        let look = TableStyle { width: Some(80), report: Some(shown), ..TableStyle::default() };
+        let shown = ReportStyle { dimensions: answer.dimensions, ..ReportStyle::default() };
+        let screen = Some(Screen { width: 80, height: 1, is_ascii: false });
+        let roles = Roles { names: Some(answer.dimensions), ..Roles::default() };
+        let look = TableStyle { screen, roles, report: Some(shown), ..TableStyle::default() };
         let mut out = Vec::new();
         let hidden = render(&answer.rows, Format::Table, look, &mut out).unwrap();
         let table = String::from_utf8(out).unwrap();
-        assert!(table.lines().all(|line| line.chars().count() <= 80), "{}:\n{table}", report.name);
-        assert_eq!(table.lines().count(), answer.rows.height() + 2, "{}:\n{table}", report.name);
+        assert!(table.lines().all(|line| width(line) <= 80), "{}:\n{table}", report.name);
+        let rows = table.lines().skip_while(|line| !line.starts_with('─')).skip(1);
+        assert_eq!(rows.count(), answer.rows.height(), "{}:\n{table}", report.name);
         assert!(hidden.len() <= 2, "{}: {hidden:?}", report.name);
     }
 }

@@ -171,7 +171,7 @@ fn the_paths_of_a_list_are_read() {
     // What is missing is named, and the others are read.
     let ended = ingest(folder.path(), &["--files-from", "-"], b"one\nquota\ntwo\n");
     assert_eq!(ended.status, Some(1));
-    let expected = "agentlogs: one: no such file or folder\nagentlogs: two: no such file or folder\n";
+    let expected = "agentlogs: one: no such file or directory\nagentlogs: two: no such file or directory\n";
     assert!(ended.stderr.starts_with(expected), "{}", ended.stderr);
     let ended = ingest(folder.path(), &["--files-from", "nowhere"], b"");
     assert_eq!(ended.status, Some(1));

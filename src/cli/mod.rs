@@ -8,3 +8,4 @@ pub mod panics;
 pub mod screen;
 pub mod settings;
 pub mod stderr;
+pub mod terminal;

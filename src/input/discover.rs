@@ -67,7 +67,7 @@ const COMPANIONS: [&str; 2] = [SIDECAR, WAL];
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A path of the command line does not exist.
-    #[error("{}: no such file or folder", .0.display())]
+    #[error("{}: no such file or directory", .0.display())]
     Missing(PathBuf),
     /// A file, pipe or device of the command line cannot be read.
     #[error("{}: {error}", .path.display())]

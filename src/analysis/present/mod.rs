@@ -2,29 +2,44 @@
 //!
 //! Text from logs is escaped where it could have an effect: control characters in tables and Markdown, on terminals and in
 //! JSON; formulas of spreadsheets in CSV. CSV that is not printed on a terminal otherwise contains the text unchanged.
+//!
+//! ```text
+//! render   prints a frame in any format
+//! screen   tables on a terminal: they fit its width. Texts are shortened first, then columns are hidden, then each row is a
+//!          block of lines. [`Roles`] are what a command knows of its columns
+//! plain    tables elsewhere: every row and column, whatever the width
+//! grid     aligned columns, for both
+//! human    values as people read them, by the name of their column
+//! shorten  texts that are cut to a width
+//! ```
 
 pub mod chart;
 mod csv;
 mod currency;
 mod escape;
+mod grid;
+mod human;
 mod json;
 mod local;
 mod markdown;
 mod number;
+mod plain;
 mod render;
+mod screen;
+mod shorten;
 mod structure;
 mod style;
-mod table;
 mod value;
 
 pub use csv::{BYTE_ORDER_MARK, csv};
 pub use currency::Currency;
 pub use escape::{harmless_json, visible};
+pub use human::{UNKNOWN, human};
 pub use json::jsonl;
 pub use local::in_local_time;
 pub use markdown::markdown_text;
 pub use number::{counted, grouped, short, short_time};
 pub use render::render;
 pub use structure::structure;
-pub use style::{Format, ReportStyle, TableStyle};
+pub use style::{Format, ReportStyle, Roles, Screen, TableStyle};
 pub use value::measured;

@@ -22,7 +22,7 @@ pub fn counted(number: impl std::fmt::Display, thing: &str) -> String {
 
 /// An abbreviated number: `3.1M`.
 pub fn short(number: i128) -> String {
-    scaled(number, &["", "k", "M", "G", "T"])
+    scaled(number, &["", "k", "M", "B", "T"])
 }
 
 /// An abbreviated number of bytes: `2.0 MB`.
@@ -61,7 +61,10 @@ pub fn short_time(ms: i128) -> String {
 }
 
 /// A share between 0 and 1 as a bar of at most eight cells.
-pub(super) fn bar(share: f64) -> String {
+pub(super) fn bar(share: f64, is_ascii: bool) -> String {
+    if is_ascii {
+        return "#".repeat((1..=8_u8).take_while(|count| f64::from(*count) - 0.5 <= share * 8.0).count());
+    }
     let eighths = (1..=64_u8).take_while(|count| f64::from(*count) - 0.5 <= share * 64.0).count();
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"].get(eighths % 8).copied().unwrap_or_default();
     "█".repeat(eighths / 8) + rest

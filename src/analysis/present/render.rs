@@ -8,19 +8,25 @@ use super::csv::csv;
 use super::escape::visible;
 use super::json::json;
 use super::markdown::markdown;
+use super::plain;
+use super::screen;
 use super::style::{Format, TableStyle};
-use super::table::table;
 use crate::store::arrow_stream;
 
-/// Prints the rows of a frame. Returns the columns of a report that were hidden because the terminal is too narrow.
+/// Prints the rows of a frame. Returns the columns that are hidden because the terminal is too narrow.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub fn render(frame: &DataFrame, format: Format, style: TableStyle, out: &mut impl Write) -> io::Result<Vec<String>> {
+pub fn render(
+    frame: &DataFrame,
+    format: Format,
+    style: TableStyle<'_>,
+    out: &mut impl Write,
+) -> io::Result<Vec<String>> {
     match format {
         Format::Json => json(frame, out)?,
         // On a terminal control characters are escaped, unlike in a file.
-        Format::Csv if style.is_terminal => {
+        Format::Csv if style.screen.is_some() => {
             let mut text = Vec::new();
             csv(frame, &mut text)?;
             for line in String::from_utf8_lossy(&text).split_inclusive('\n') {
@@ -29,7 +35,10 @@ pub fn render(frame: &DataFrame, format: Format, style: TableStyle, out: &mut im
             }
         }
         Format::Csv => csv(frame, out)?,
-        Format::Table => return table(frame, style, out),
+        Format::Table => match style.screen {
+            Some(screen) => return screen::table(frame, style, screen, out),
+            None => plain::table(frame, style, out)?,
+        },
         Format::Markdown => markdown(frame, style, out)?,
         Format::Arrow => arrow_stream::write(frame, out).map_err(into_io)?,
     }
@@ -50,7 +59,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::present::escape::{escaped_markdown, harmless_json};
-    use crate::analysis::present::{Currency, ReportStyle};
+    use crate::analysis::present::{ReportStyle, Screen};
 
     fn printed(format: Format) -> String {
         let frame = df!(
@@ -67,23 +76,24 @@ mod tests {
     fn long_texts_are_shortened_in_tables_only() {
         let (path, message) = (format!("/{}/end", "x".repeat(300)), "word ".repeat(60));
         let frame = df!("path" => [path.as_str()], "n" => [1_i64], "example" => [message.as_str()]).unwrap();
-        let printed = |format, report| {
+        let printed = |format, style: TableStyle<'_>| {
             let mut out = Vec::new();
-            render(&frame, format, TableStyle { report, ..TableStyle::default() }, &mut out).unwrap();
+            render(&frame, format, style, &mut out).unwrap();
             String::from_utf8(out).unwrap()
         };
         let report = |dimensions, is_whole| {
-            Some(ReportStyle { dimensions, has_total: false, human: false, currency: Currency::default(), is_whole })
+            let report = Some(ReportStyle { dimensions, ..ReportStyle::default() });
+            TableStyle { report, is_whole, ..TableStyle::default() }
         };
         for format in [Format::Csv, Format::Json, Format::Markdown] {
             assert!(printed(format, report(1, false)).contains(&path), "{format:?}");
             assert!(printed(format, report(1, false)).contains(message.trim_end()), "{format:?}");
         }
-        let cells = |report| -> Vec<usize> {
-            let table = printed(Format::Table, report);
+        let cells = |style| -> Vec<usize> {
+            let table = printed(Format::Table, style);
             table.lines().nth(2).unwrap().split("   ").map(|cell| cell.trim().chars().count()).collect()
         };
-        assert_eq!(cells(None), [200, 1, 200]);
+        assert_eq!(cells(TableStyle::default()), [200, 1, 200]);
         assert_eq!(cells(report(1, true)), [200, 1, 200]);
         // Dimensions keep their length; other texts are shortened.
         assert_eq!(cells(report(1, false)), [200, 1, 20]);
@@ -129,7 +139,8 @@ mod tests {
         }
         let frame = df!("name" => ["a\u{1b}[31m\nb\u{9b}c"]).unwrap();
         let mut out = Vec::new();
-        let style = TableStyle { is_terminal: true, ..TableStyle::default() };
+        let screen = Some(Screen { width: 80, height: 24, is_ascii: false });
+        let style = TableStyle { screen, ..TableStyle::default() };
         render(&frame, Format::Csv, style, &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "name\n\"a\\u{1b}[31m\nb\\u{9b}c\"\n");
     }

@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 use super::currency::is_money;
 use super::escape::{formula_safe, harmless_json, visible};
-use super::number::{grouped, short, short_bytes, short_time};
+use super::number::grouped;
 use super::style::ReportStyle;
 use crate::base::time::Time;
 
@@ -78,32 +78,32 @@ impl Value {
     /// places, shares are percentages, thousands are separated.
     pub(super) fn shown_in(&self, report: ReportStyle, column: &str) -> String {
         match self {
-            Self::Float(it) => {
-                Self::Float(report.currency.value_of(column, *it)).display_in_report(column, report.human)
-            }
-            other => other.display_in_report(column, report.human),
+            Self::Float(it) => Self::Float(report.currency.value_of(column, *it)).display_in_report(column),
+            other => other.display_in_report(column),
         }
     }
 
-    /// As [`Self::shown_in`], without a currency. `human` abbreviates large numbers.
-    fn display_in_report(&self, column: &str, human: bool) -> String {
-        let is_share =
-            column == "share" || column.ends_with("_share") || column.ends_with("_rate") || column.starts_with("pass_");
+    /// As [`Self::shown_in`], without a currency.
+    fn display_in_report(&self, column: &str) -> String {
         match self {
-            Self::Int(it) if human && column.ends_with("_ms") => short_time(*it),
-            Self::Int(it) if human && column.ends_with("_bytes") => short_bytes(*it),
-            Self::Int(it) if human => short(*it),
             Self::Int(it) => grouped(it),
             Self::Float(it) if !it.is_finite() => String::new(),
-            Self::Float(it) if is_share => format!("{:.1} %", it * 100.0),
+            Self::Float(it) if is_share(column) => format!("{:.1} %", it * 100.0),
             Self::Float(it) if is_money(column) => {
-                let text = if human { format!("{it:.2}") } else { format!("{it:.4}") };
+                let text = format!("{it:.4}");
                 let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
                 format!("{}.{fraction}", grouped(whole))
             }
             Self::Float(it) => format!("{it:.1}"),
             other => other.display(),
         }
+    }
+
+    /// The value of a measure: numbers of tokens, sessions and milliseconds are whole.
+    pub(super) fn measured(name: &str, value: f64) -> Self {
+        let is_whole = name.ends_with("_ms") || name == "sessions" || name.split('_').any(|word| word == "tokens");
+        #[expect(clippy::cast_possible_truncation, reason = "for people")]
+        if is_whole { Self::Int(value.round() as i128) } else { Self::Float(value) }
     }
 
     /// The text for spreadsheets: numbers with all digits, and no formulas.
@@ -120,10 +120,12 @@ impl Value {
 
 /// A number as reports show it, by the name of its measure.
 pub fn measured(name: &str, value: f64) -> String {
-    let is_whole = name.ends_with("_ms") || name == "sessions" || name.split('_').any(|word| word == "tokens");
-    #[expect(clippy::cast_possible_truncation, reason = "for people")]
-    let value = if is_whole { Value::Int(value.round() as i128) } else { Value::Float(value) };
-    value.display_in_report(name, false)
+    Value::measured(name, value).display_in_report(name)
+}
+
+/// Whether the values of a column are shares of something.
+pub(super) fn is_share(column: &str) -> bool {
+    column == "share" || column.ends_with("_share") || column.ends_with("_rate") || column.starts_with("pass_")
 }
 
 /// The rows of a frame.

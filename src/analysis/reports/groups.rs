@@ -273,8 +273,9 @@ fn session_key(sessions: &LazyFrame) -> PolarsResult<Expr> {
 
 /// Sorts by time if time is a dimension, else by the first measure, descending.
 fn sorted(groups: LazyFrame, by: &[&str], first: Option<&str>, options: &Options) -> LazyFrame {
+    let by_newest = || by.first().filter(|name| options.newest_first && is_time(name)).map(|name| (*name, true));
     let by_first = || first.filter(|_| !by.iter().any(|name| is_time(name))).map(|name| (name, true));
-    let sort = options.order().or_else(by_first);
+    let sort = options.order().or_else(by_newest).or_else(by_first);
     let mut columns: Vec<&str> = by.to_vec();
     if let Some((column, _)) = sort {
         columns.retain(|name| *name != column);

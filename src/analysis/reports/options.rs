@@ -5,8 +5,13 @@ use std::sync::Arc;
 use polars::prelude::DataFrame;
 
 use super::price_as::PriceAs;
-use crate::analysis::rows::{Cost, Scope, Unjudged};
+use crate::analysis::rows::{Cost, Dimension, Scope, Unjudged};
 use crate::prices::Catalog;
+
+/// Whether the values of a column are names, such as those of a dimension other than time.
+fn is_name(column: &str) -> bool {
+    column.starts_with("label:") || Dimension::find(column).is_some_and(|dimension| !dimension.is_time())
+}
 
 /// The options of a report.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +26,8 @@ pub struct Options {
     pub sort: Option<String>,
     /// The maximum number of rows; all if it is `None` or 0.
     pub limit: Option<u32>,
+    /// Whether rows of periods begin with the latest, unless `sort` is set.
+    pub newest_first: bool,
     /// Whether to compute the measures over all rows as well.
     pub total: bool,
     /// Of `report limits`, whether only active windows are included.
@@ -40,12 +47,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// The column to sort by, and whether its values descend: `cost_usd` and `-cost_usd` do, `+cost_usd` does not.
+    /// The column to sort by, and whether its values descend: `cost_usd` and `-cost_usd` do, `+cost_usd` does not. Names ascend
+    /// unless there is a `-`.
     pub fn order(&self) -> Option<(&str, bool)> {
         let text = self.sort.as_deref()?;
         Some(match text.strip_prefix('+') {
             Some(column) => (column, false),
-            None => (text.strip_prefix('-').unwrap_or(text), true),
+            None => match text.strip_prefix('-') {
+                Some(column) => (column, true),
+                None => (text, !is_name(text)),
+            },
         })
     }
 

@@ -32,6 +32,6 @@ pub use report::Report;
 pub use shared::{DataSource, Format, Printed, label, timezone};
 pub use show::Show;
 pub use statusline::Statusline;
-pub use tools::{Bench, Completions, Inspect, Man, Runtimes};
+pub use tools::{Bench, Completions, Inspect, Man, Runtimes, Schema};
 pub use verdicts::{Import, Verdicts};
 pub use watch::Watch;

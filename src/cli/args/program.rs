@@ -14,9 +14,10 @@ use super::report::Report;
 use super::shared::Printed;
 use super::show::Show;
 use super::statusline::Statusline;
-use super::tools::{Bench, Completions, Inspect, Man, Runtimes};
+use super::tools::{Bench, Completions, Inspect, Man, Runtimes, Schema};
 use super::verdicts::Verdicts;
 use super::watch::Watch;
+use crate::cli::terminal::ColorChoice;
 
 /// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
 ///
@@ -25,7 +26,6 @@ use super::watch::Watch;
 #[command(
     name = "agentlogs",
     version,
-    args_conflicts_with_subcommands = true,
     max_term_width = 100,
     after_help = "\
 First steps:
@@ -47,6 +47,12 @@ pub struct Cli {
     /// The time that counts as now, so that tests are repeatable
     #[arg(long, value_name = "TIME", hide = true)]
     pub now: Option<jiff::Timestamp>,
+    /// When text on standard output is coloured
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_default_value = true)]
+    pub color: ColorChoice,
+    /// Also print which archive is used, and the date of its prices
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -107,12 +113,7 @@ Examples:
   agentlogs config
   agentlogs config --format json | jq -r '.[] | select(.setting == \"archive\") | .value'")]
     Config(Printed),
-    /// List the tables and their columns
-    #[command(after_help = "\
-Examples:
-  agentlogs schema
-  agentlogs schema --format json | jq '.[] | select(.table == \"turns\")'")]
-    Schema(Printed),
+    Schema(Schema),
     Completions(Completions),
     Man(Man),
 }

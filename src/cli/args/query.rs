@@ -18,12 +18,13 @@ use super::shared::{DataSource, Printed};
 Examples:
   agentlogs query --list
   agentlogs query weekly-cost-by-model
+  agentlogs query --show weekly-cost-by-model > mine.sql
   agentlogs query 'SELECT model, SUM(cost_usd) AS cost_usd FROM turns GROUP BY model ORDER BY model'
   agentlogs query -f mine.sql --format csv > answer.csv
   echo 'SELECT COUNT(*) AS n FROM sessions' | agentlogs query - --logs ~/.codex/sessions")]
 pub struct Query {
     /// SQL, the name of a built-in query, or - for SQL on standard input
-    #[arg(required_unless_present_any = ["file", "list"], value_name = "SQL|NAME", allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["file", "list", "show"], value_name = "SQL|NAME", allow_hyphen_values = true)]
     pub sql: Option<String>,
     /// Read the SQL from a file
     #[arg(short, long, value_name = "FILE", conflicts_with = "sql")]
@@ -31,8 +32,11 @@ pub struct Query {
     /// List the built-in queries
     #[arg(long, conflicts_with_all = ["sql", "file"])]
     pub list: bool,
+    /// Print the SQL of a built-in query, to change it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["sql", "file", "list"])]
+    pub show: Option<String>,
     /// Print how the query is run: the files and columns that it reads, and where rows are filtered
-    #[arg(long, conflicts_with = "list")]
+    #[arg(long, conflicts_with_all = ["list", "show"])]
     pub explain: bool,
     #[command(flatten)]
     pub source: DataSource,

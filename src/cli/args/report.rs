@@ -25,12 +25,10 @@ pub struct Report {
     /// Which cost to use
     #[arg(long, value_enum, default_value_t)]
     pub cost: Cost,
-    /// The column to sort by: COLUMN or -COLUMN descending, +COLUMN ascending
+    /// The column to sort by: -COLUMN descending, +COLUMN ascending; COLUMN has the largest numbers, the latest times, or the first
+    /// names first
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub sort: Option<String>,
-    /// The maximum number of rows; the total is that of all rows
-    #[arg(long, value_name = "N")]
-    pub limit: Option<u32>,
     /// Of report limits, only the current windows
     #[arg(long)]
     pub active: bool,
@@ -46,12 +44,6 @@ pub struct Report {
     /// Of report waste, the N most expensive sessions and tools of each cause, with the log and the line of the worst case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: Option<u32>,
-    /// Print all columns in tables; JSON and CSV always contain all columns
-    #[arg(long)]
-    pub wide: bool,
-    /// Abbreviate large numbers, bytes and times: 3.1M, 2 MB, 4m 10s
-    #[arg(long)]
-    pub human: bool,
     /// Print a chart instead of a table: columns if time is a dimension, else bars. It shows the column of --sort, or the first
     #[arg(long, conflicts_with = "format")]
     pub chart: bool,

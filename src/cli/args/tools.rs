@@ -77,6 +77,22 @@ pub struct Runtimes {
     pub printed: Printed,
 }
 
+/// List the tables, or the columns of one with their meaning
+///
+/// Formats other than table contain the columns of all tables.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  agentlogs schema
+  agentlogs schema turns
+  agentlogs schema --format json | jq '.[] | select(.table == \"turns\")'")]
+pub struct Schema {
+    /// The table
+    pub table: Option<String>,
+    #[command(flatten)]
+    pub printed: Printed,
+}
+
 /// Print a shell completion script
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -7,7 +7,7 @@ use agentlogs::input::discover;
 use polars::prelude::*;
 
 use super::Outcome;
-use super::output::{complain_of_path, print, say};
+use super::output::{Layout, complain_of_path, print, say};
 use super::reading::start_threads;
 use super::summary::Losses;
 use crate::cli::args::Bench;
@@ -40,7 +40,7 @@ pub fn run(args: &Bench, settings: &Settings) -> anyhow::Result<Outcome> {
         "parse_sessions_per_second" =>
             rows.iter().map(|(_, it)| whole(per_second(it.sessions as u64, it.parse))).collect::<Vec<_>>(),
     )?;
-    print(&frame, args.printed, None)?;
+    print(&frame, args.printed, Layout::default())?;
     say(&format!(
         "{} threads; wall time: read {:.3} s ({:.2} GB/s), reconcile {:.3} s, price {:.3} s, encode {:.3} s, write {:.3} s",
         rayon::current_num_threads(),

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use agentlogs::analysis::budget::{MeasureBound, Side, compare};
+use agentlogs::analysis::present::{Currency, human};
 use agentlogs::store::frames::turns;
 use polars::prelude::*;
 
-use super::output::{print, say};
+use super::output::{Layout, is_human, print, say};
 use super::resolve::{cost, report_error, scope, state_left_out, state_lower_bound, state_unmatched};
 use super::source::some_tables;
 use super::{Outcome, WrongCommandLine};
@@ -73,7 +74,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         }));
         state_left_out("", &left_out, "row", "time");
     }
-    print(&frame(&lines)?, args.printed, None)?;
+    print(&frame(&lines, is_human(args.printed))?, args.printed, Layout::default())?;
     let exceeded = lines.iter().filter(|line| line.is_exceeded).count();
     say(&format!("{exceeded} of {} bounds exceeded", lines.len()));
     // A bound with a mistyped filter would never be exceeded.
@@ -111,12 +112,21 @@ fn measure_bounds(named: Vec<(String, f64, Side)>) -> Result<Vec<MeasureBound>, 
     bounds.collect::<Result<_, _>>().map_err(|error| WrongCommandLine(error.to_string()))
 }
 
-fn frame(lines: &[Line]) -> PolarsResult<DataFrame> {
+/// The lines as rows. For people each number has the unit of its measure.
+fn frame(lines: &[Line], is_human: bool) -> PolarsResult<DataFrame> {
+    let numbers = |name: &str, of: fn(&Line) -> Option<f64>| -> Column {
+        let text = |line: &Line| of(line).map(|number| human(&line.measure, number, Currency::default()));
+        if is_human {
+            Column::new(name.into(), lines.iter().map(text).collect::<Vec<_>>())
+        } else {
+            Column::new(name.into(), lines.iter().map(of).collect::<Vec<_>>())
+        }
+    };
     let mut columns = vec![
         Column::new("measure".into(), lines.iter().map(|line| line.measure.as_str()).collect::<Vec<_>>()),
-        Column::new("value".into(), lines.iter().map(|line| line.value).collect::<Vec<_>>()),
+        numbers("value", |line| line.value),
         Column::new("bound".into(), lines.iter().map(|line| line.side.as_str()).collect::<Vec<_>>()),
-        Column::new("limit".into(), lines.iter().map(|line| line.limit).collect::<Vec<_>>()),
+        numbers("limit", |line| Some(line.limit)),
         Column::new("exceeded".into(), lines.iter().map(|line| line.is_exceeded).collect::<Vec<_>>()),
     ];
     if lines.iter().any(|line| line.budget.is_some()) {

@@ -2,12 +2,12 @@
 
 use agentlogs::analysis::compare::{Compared, compare, has_few_pairs};
 use agentlogs::analysis::outcomes::Tasks;
-use agentlogs::analysis::present;
+use agentlogs::analysis::present::{self, Roles};
 use agentlogs::analysis::reports::{DIMENSIONS, Scope};
 use agentlogs::store::query::near;
 use polars::prelude::*;
 
-use super::output::{complain, print, say, state_currency};
+use super::output::{Layout, complain, is_human, print, say, state_currency};
 use super::resolve::{
     report_error, scope, state_left_out, state_lower_bound, state_unjudged, state_unmatched, undated, unjudged,
 };
@@ -31,13 +31,18 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     let unjudged = unjudged(args.unjudged);
     let found = compare(&opened.frames, &a, &b, unjudged).map_err(report_error)?;
     let lines = &found.lines;
+    let is_human = is_human(args.printed);
     let currency = if is_for_people { settings.shown_currency() } else { present::Currency::default() };
     let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str, is_difference: bool| {
         let column: Column = if is_for_people {
             // Each line has its own unit.
             let text = |line: &Compared| {
                 let value = currency.value_of(line.measure, of(line)?);
-                let text = present::measured(line.measure, value);
+                let text = if is_human {
+                    present::human(line.measure, of(line)?, currency)
+                } else {
+                    present::measured(line.measure, value)
+                };
                 // A difference of shares is not a share of something.
                 Some(if is_difference { text.replace(" %", " points") } else { text })
             };
@@ -79,7 +84,8 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         let p_values = lines.iter().map(|it| it.p_value.map(rounded)).collect::<Vec<_>>();
         columns.push(Column::new("p_value".into(), p_values));
     }
-    print(&DataFrame::new(lines.len(), columns)?, args.printed, None)?;
+    let roles = Roles { names: Some(1), main: Some("difference"), sentences: &[] };
+    print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
     if is_for_people {
         state_currency(settings);
     }

@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use super::Outcome;
-use super::output::{print, say};
+use super::output::{Layout, print, say};
 use crate::cli::args::Printed;
 use crate::cli::settings::{Chosen, Origin, Settings};
 
@@ -49,7 +49,7 @@ pub fn run(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
         Column::new(name.into(), rows.iter().map(|row| row.get(index).map(String::as_str)).collect::<Vec<_>>())
     };
     let columns = vec![column("setting", 0), column("value", 1), column("origin", 2)];
-    print(&DataFrame::new(rows.len(), columns)?, printed, None)?;
+    print(&DataFrame::new(rows.len(), columns)?, printed, Layout::default())?;
     if settings.files.is_empty() {
         let own =
             settings.machine.own_configuration().map(|own| format!(", or {}", own.join("agentlogs.toml").display()));

@@ -2,24 +2,21 @@
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::discover;
 use agentlogs::model::source::STDIN;
 use agentlogs::store::archive::Archive;
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::files::Files;
 use super::output::{complain, complain_of_path, say};
+use super::progress::{Stage, watched};
 use super::reading::options;
 use super::summary::{HINT, Ingested, report_damage, summary};
 use super::{Outcome, WrongCommandLine, places};
 use crate::cli::args::Ingest;
-use crate::cli::screen;
 use crate::cli::settings::Settings;
 
 pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
@@ -81,7 +78,9 @@ pub fn read_into(archive: &Archive, mut options: Options) -> anyhow::Result<Opti
     options.earlier_stdin = writer.earlier_stdin();
     let start = Instant::now();
     let progress = Progress::default();
-    let run = watched(&progress, || ingest::read_into(&options, |path| writer.known(path), &progress, &writer));
+    let parts = writer.progress();
+    let read = || ingest::read_into(&options, |path| writer.known(path), &progress, &writer);
+    let run = watched(Stage::Reading(&progress), read);
     run.errors.iter().for_each(complain_of_path);
     let files = Files { read: run.read, unchanged: run.unchanged.iter().map(String::as_str).collect() };
     drop(run.unchanged);
@@ -94,7 +93,7 @@ pub fn read_into(archive: &Archive, mut options: Options) -> anyhow::Result<Opti
             return Ok(None);
         }
     }
-    let written = writer.commit()?;
+    let written = watched(Stage::Writing(&parts), || writer.commit())?;
     Ok(Some(Ingested { files, written, errors: run.errors, progress, time: start.elapsed() }))
 }
 
@@ -139,46 +138,6 @@ fn path(name: &[u8]) -> PathBuf {
     #[cfg(not(unix))]
     let path = PathBuf::from(String::from_utf8_lossy(name).into_owned());
     if path.as_os_str() == STDIN { Path::new(".").join(path) } else { path.to_owned() }
-}
-
-/// Runs `work` while another thread shows a progress bar, on terminals only.
-fn watched<T: Send>(progress: &Progress, work: impl FnOnce() -> T + Send) -> T {
-    let bar = if screen::is_shown() { ProgressBar::hidden() } else { ProgressBar::new(0) };
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {binary_bytes_per_sec} {msg}") {
-        bar.set_style(style);
-    }
-    let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let watch = || {
-            while !done.load(Ordering::Relaxed) {
-                let (files, of) = (progress.files_done.load(Ordering::Relaxed), progress.files.load(Ordering::Relaxed));
-                bar.set_length(progress.bytes.load(Ordering::Relaxed));
-                bar.set_position(progress.bytes_done.load(Ordering::Relaxed));
-                bar.set_message(format!("{files}/{of} files"));
-                std::thread::park_timeout(Duration::from_millis(100));
-            }
-        };
-        // If the thread cannot be started, there is no progress bar.
-        let watcher = std::thread::Builder::new().spawn_scoped(scope, watch).ok();
-        // Ends the thread even if the work panics; otherwise the scope would wait for it forever.
-        let _end = watcher.as_ref().map(|watcher| End { done: &done, watcher: watcher.thread() });
-        let result = work();
-        bar.finish_and_clear();
-        result
-    })
-}
-
-/// Ends the thread of the progress bar, which may be parked.
-struct End<'a> {
-    done: &'a AtomicBool,
-    watcher: &'a Thread,
-}
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        self.done.store(true, Ordering::Relaxed);
-        self.watcher.unpark();
-    }
 }
 
 #[cfg(test)]

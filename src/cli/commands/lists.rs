@@ -2,26 +2,65 @@
 
 use std::io::{self, Write};
 
-use agentlogs::store::frames;
+use agentlogs::analysis::present::Roles;
+use agentlogs::store::frames::{self, TABLES};
+use agentlogs::store::query::near;
 use anyhow::{Context, bail};
 use clap::CommandFactory;
 use polars::prelude::*;
 
 use super::Outcome;
-use super::output::print;
-use crate::cli::args::{Cli, Completions, Man, Printed};
+use super::output::{Layout, is_on_terminal, print, say};
+use crate::cli::args::{Cli, Completions, Man, Schema};
 
-pub fn schema(printed: Printed) -> anyhow::Result<Outcome> {
-    let schema = frames::schema();
-    let frame = df!(
-        "table" => schema.iter().map(|it| it.table).collect::<Vec<_>>(),
-        "column" => schema.iter().map(|it| it.column).collect::<Vec<_>>(),
-        "type" => schema.iter().map(frames::Described::type_name).collect::<Vec<_>>(),
-        "about" => schema.iter().map(|it| it.about).collect::<Vec<_>>(),
+pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
+    let columns = frames::schema();
+    let Some(table) = &args.table else {
+        if is_on_terminal(args.printed) && !args.printed.wide {
+            return tables(&columns, args);
+        }
+        return columns_of(&columns, true, args);
+    };
+    let of_table: Vec<_> = columns.into_iter().filter(|it| it.table.eq_ignore_ascii_case(table)).collect();
+    if of_table.is_empty() {
+        let near = near(table, TABLES.into_iter());
+        let near =
+            near.map_or_else(|| format!("there are: {}", TABLES.join(", ")), |near| format!("did you mean {near:?}?"));
+        bail!("no table {table:?}; {near}");
+    }
+    columns_of(&of_table, false, args)
+}
+
+/// Prints columns with their meaning.
+fn columns_of(columns: &[frames::Described], with_table: bool, args: &Schema) -> anyhow::Result<Outcome> {
+    let mut frame = df!(
+        "table" => columns.iter().map(|it| it.table).collect::<Vec<_>>(),
+        "column" => columns.iter().map(|it| it.column).collect::<Vec<_>>(),
+        "type" => columns.iter().map(frames::Described::type_name).collect::<Vec<_>>(),
+        "about" => columns.iter().map(|it| it.about).collect::<Vec<_>>(),
     )?;
-    print(&frame, printed, None)?;
+    if !with_table && is_on_terminal(args.printed) {
+        frame = frame.drop("table")?;
+    }
+    print(&frame, args.printed, Layout { roles: SENTENCES, ..Layout::default() })?;
     Ok(Outcome::Done)
 }
+
+/// Prints the tables with the names of their columns.
+fn tables(columns: &[frames::Described], args: &Schema) -> anyhow::Result<Outcome> {
+    let names =
+        |table: &str| -> Vec<&str> { columns.iter().filter(|it| it.table == table).map(|it| it.column).collect() };
+    let frame = df!(
+        "table" => TABLES,
+        "columns" => TABLES.map(|table| names(table).join(", ")),
+    )?;
+    let roles = Roles { sentences: &["columns"], ..Roles::default() };
+    print(&frame, args.printed, Layout { roles, ..Layout::default() })?;
+    say("`agentlogs schema TABLE` describes the columns of a table, --wide those of all");
+    Ok(Outcome::Done)
+}
+
+const SENTENCES: Roles<'static> = Roles { names: None, main: None, sentences: &["about"] };
 
 pub fn completions(args: &Completions) -> anyhow::Result<Outcome> {
     let mut script = Vec::new();

@@ -18,6 +18,7 @@ mod output;
 pub mod overview;
 mod places;
 pub mod prices;
+mod progress;
 pub mod query;
 mod reading;
 pub mod report;

@@ -1,18 +1,18 @@
 //! Prints rows to stdout and messages to stderr.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use agentlogs::analysis::overview::Room;
-use agentlogs::analysis::present::{self, ReportStyle, TableStyle};
-use comfy_table::Table;
+use agentlogs::analysis::present::{self, ReportStyle, Roles, TableStyle, counted};
 use polars::prelude::DataFrame;
 
 use super::WrongCommandLine;
 use crate::cli::args;
-use crate::cli::screen::Screen;
 use crate::cli::settings::Settings;
 pub use crate::cli::stderr::{complain, complain_in_lines, complain_of_path, say};
+use crate::cli::terminal;
+pub use crate::cli::terminal::{has_color, is_dumb};
 
 /// Prints what clap reports: help, or an error that may repeat an argument. Returns the exit status.
 pub fn wrong_arguments(error: &clap::Error) -> ExitCode {
@@ -36,58 +36,113 @@ pub fn state_currency(settings: &Settings) {
 
 /// The width of the terminal in columns, if stdout is a terminal.
 pub fn terminal_width() -> Option<u16> {
-    io::stdout().is_terminal().then(|| Table::new().width()).flatten()
+    terminal::screen().map(|screen| screen.width)
 }
 
 /// The space for a text on the terminal, above the next prompt; `None` if stdout is not a terminal.
 pub fn room() -> Option<Room> {
     /// The command and the prompt after it.
     const OTHERS: usize = 2;
-    let (width, height) = io::stdout().is_terminal().then(Screen::size)?;
-    Some(Room { width, height: height.saturating_sub(OTHERS) })
+    let screen = terminal::screen()?;
+    Some(Room { width: screen.width.into(), height: usize::from(screen.height).saturating_sub(OTHERS) })
 }
 
-/// Whether stdout is a terminal on which text may be bold or coloured.
-pub fn has_color() -> bool {
-    io::stdout().is_terminal() && !is_dumb() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+/// What a command states about the rows that it prints.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Layout<'a> {
+    /// What the columns are for.
+    pub roles: Roles<'a>,
+    /// The style, if the rows are those of a report.
+    pub report: Option<ReportStyle>,
+    /// Whether there may be any number of rows, of which a terminal shows 20 without `--limit`.
+    pub is_long: bool,
+    /// The number of rows that the command itself left out.
+    pub more: usize,
+    /// Why there are no rows, if there are none.
+    pub empty: Option<&'a str>,
 }
 
-/// Whether the terminal has no control sequences.
-pub fn is_dumb() -> bool {
-    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
+/// The number of rows of a table on a terminal, if there may be any number of them.
+const ROWS_ON_A_TERMINAL: u32 = 20;
+
+/// The maximum number of rows to print: that of `--limit`, or 20 on a terminal.
+pub fn row_limit(printed: args::Printed) -> Option<u32> {
+    printed.limit.or_else(|| is_on_terminal(printed).then_some(ROWS_ON_A_TERMINAL))
 }
 
-/// Prints rows to stdout. Returns the columns of a report that the terminal is too narrow for.
+/// Whether numbers are abbreviated.
+pub fn is_human(printed: args::Printed) -> bool {
+    printed.human || is_on_terminal(printed) && !printed.exact
+}
+
+/// Whether a table is printed on a terminal.
+pub fn is_on_terminal(printed: args::Printed) -> bool {
+    printed.format == args::Format::Table && terminal::screen().is_some()
+}
+
+/// Prints rows to stdout, and to stderr how many rows and which columns are left out.
 ///
 /// # Errors
 /// When stdout cannot be written.
-pub fn print(frame: &DataFrame, printed: args::Printed, report: Option<ReportStyle>) -> anyhow::Result<Vec<String>> {
+pub fn print(frame: &DataFrame, printed: args::Printed, layout: Layout<'_>) -> anyhow::Result<()> {
+    let screen = terminal::screen();
     let format = match printed.format {
         args::Format::Table => present::Format::Table,
         args::Format::Json => present::Format::Json,
         args::Format::Csv => present::Format::Csv,
         args::Format::Markdown => present::Format::Markdown,
-        args::Format::Arrow if io::stdout().is_terminal() => {
+        args::Format::Arrow if screen.is_some() => {
             return Err(WrongCommandLine("--format arrow is binary; redirect it to a file or a pipe".to_owned()).into());
         }
         args::Format::Arrow => present::Format::Arrow,
     };
-    let stdout = io::stdout();
+    let is_for_people = matches!(format, present::Format::Table | present::Format::Markdown);
     let style = TableStyle {
-        // Some terminals report a width of 0 or 1.
-        width: terminal_width().filter(|width| *width >= 40),
-        is_terminal: stdout.is_terminal(),
+        screen,
         color: has_color(),
-        report,
+        is_human: is_human(printed),
+        is_whole: printed.wide,
+        roles: layout.roles,
+        report: layout.report,
     };
-    let mut out = io::BufWriter::new(stdout.lock());
+    let limit = if layout.is_long { row_limit(printed) } else { printed.limit };
+    let shown = match limit {
+        // The command has applied it.
+        Some(limit @ 1..) if layout.report.is_none() => &frame.head(Some(limit as usize)),
+        _ => frame,
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
     if printed.bom {
         if format != present::Format::Csv {
             return Err(WrongCommandLine("--bom is for --format csv".to_owned()).into());
         }
         out.write_all(present::BYTE_ORDER_MARK)?;
     }
-    let hidden = present::render(frame, format, style, &mut out)?;
+    let hidden = present::render(shown, format, style, &mut out)?;
     out.flush()?;
-    Ok(hidden)
+    let more = layout.more + frame.height() - shown.height();
+    match (frame.height(), layout.empty) {
+        (0, Some(reason)) => say(&format!("no rows: {reason}")),
+        (0, None) if is_for_people => say("no rows"),
+        _ if is_on_terminal(printed) => state_hidden(more, &hidden),
+        _ if more > 0 => say(&format!("{} more; --limit 0 shows all", counted(more, "row"))),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Prints in one line how many rows and which columns a terminal does not show.
+fn state_hidden(more: usize, columns: &[String]) {
+    const NAMED: usize = 6;
+    let named: Vec<&str> = columns.iter().take(NAMED).map(String::as_str).collect();
+    let others = match columns.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    let columns = (!columns.is_empty()).then(|| format!("hidden: {}{others} (--wide)", named.join(", ")));
+    let rows = (more > 0).then(|| format!("{} more (--limit 0)", present::grouped(more)));
+    let parts: Vec<String> = rows.into_iter().chain(columns).collect();
+    if !parts.is_empty() {
+        say(&parts.join("; "));
+    }
 }

@@ -85,17 +85,26 @@ pub fn owned(settings: &Settings) -> Vec<UserPath> {
         .collect()
 }
 
-/// Prints that no log was found: the paths that were searched, and what to do.
+/// Prints that no log was found: the runtimes that are here without logs, those that were searched for, and what to do.
 pub fn say_searched(settings: &Settings) {
-    say("no logs were found. These directories were searched:");
-    let mut seen: Vec<PathBuf> = Vec::new();
-    for place in known_places(settings) {
-        if !seen.contains(&place.path.path) {
-            let runtime = place.runtime.unwrap_or("(configured)");
-            say(&format!("  {runtime:<16}{}", place.path.path.display()));
-            seen.push(place.path.path);
+    say("no logs of a coding agent were found on this machine");
+    let places = known_places(settings);
+    let mut named = Vec::new();
+    for place in places.iter().filter(|place| place.path.path.try_exists().unwrap_or(true)) {
+        let runtime = place.runtime.unwrap_or("(configured)");
+        if !named.contains(&runtime) {
+            say(&format!("  {runtime:<16}no logs in {}", place.path.path.display()));
+            named.push(runtime);
         }
     }
-    say("If your logs are elsewhere, `agentlogs ingest PATH` reads them, and `logs = [\"PATH\"]` in agentlogs.toml \
-         makes that permanent (docs/configuration.md).");
+    let mut runtimes: Vec<&str> = places.iter().filter_map(|place| place.runtime).collect();
+    runtimes.sort_unstable();
+    runtimes.dedup();
+    say(&format!(
+        "searched for {} runtimes; `agentlogs runtimes --all` lists them with their directories",
+        runtimes.len()
+    ));
+    say(
+        "if your logs are elsewhere, `agentlogs ingest PATH` reads them, and `logs = [\"PATH\"]` in agentlogs.toml makes that permanent",
+    );
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agentlogs::analysis::present::grouped;
+use agentlogs::analysis::present::{Roles, grouped};
 use agentlogs::analysis::reports::{Error, similar_models};
 use agentlogs::prices::{Catalog, Entry, Period, Rates, Table};
 use agentlogs::store::archive::Archive;
@@ -12,7 +12,7 @@ use polars::prelude::*;
 
 use super::Outcome;
 use super::explain::explained;
-use super::output::{complain, print, say};
+use super::output::{Layout, complain, print, say};
 use super::source::{read, settled};
 use crate::cli::args::Prices;
 use crate::cli::settings::Settings;
@@ -21,7 +21,7 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {
         Prices::List { text, archive, printed } => {
             let catalog = settings.archive(archive.archive, false)?.catalog()?;
-            print(&list(&catalog, text.as_deref().unwrap_or_default())?, printed, None)?;
+            print(&list(&catalog, text.as_deref().unwrap_or_default())?, printed, prices_layout(true))?;
             say(&about(&catalog));
         }
         Prices::Show { model, provider, archive, printed } => {
@@ -30,7 +30,7 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
                 let similar = similar_models(&catalog, &model);
                 return Err(Error::UnknownModel { model, similar }.into());
             };
-            print(&history(&catalog, &found.entries)?, printed, None)?;
+            print(&history(&catalog, &found.entries)?, printed, prices_layout(false))?;
             let rules: Vec<String> = found.rules.iter().map(ToString::to_string).collect();
             if let (Some(entry), false) = (found.entries.first(), rules.is_empty()) {
                 say(&format!("{model} is {}: {}", entry.model, rules.join(", ")));
@@ -51,7 +51,8 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
                 let catalog = settings.catalog()?;
                 (settled(read(source.logs, settings)?, &catalog), catalog)
             };
-            print(&explained(&tables, &catalog, &session)?, printed, None)?;
+            let roles = Roles { names: Some(3), main: Some("cost_usd"), sentences: &[] };
+            print(&explained(&tables, &catalog, &session)?, printed, Layout { roles, ..Layout::default() })?;
             say(&about(&catalog));
         }
         Prices::Import { file, clear, archive } => {
@@ -90,6 +91,11 @@ impl<'a> Priced<'a> {
         });
         std::iter::once(Self { entry, period, above: None, rates: period.rates() }).chain(long)
     }
+}
+
+/// The prices of input are the main ones.
+fn prices_layout(is_long: bool) -> Layout<'static> {
+    Layout { roles: Roles { names: Some(2), main: Some("input"), sentences: &[] }, is_long, ..Layout::default() }
 }
 
 fn list(catalog: &Catalog, text: &str) -> PolarsResult<DataFrame> {

@@ -1,12 +1,13 @@
 //! `agentlogs query`: runs SQL from the command line, a file or stdin, or a built-in query.
 
-use std::io::Read;
+use std::io::{self, Read, Write};
 
+use agentlogs::analysis::present::Roles;
 use agentlogs::model::source::STDIN;
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::output::print;
+use super::output::{Layout, print};
 use super::source::tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{self, Query};
@@ -30,13 +31,16 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
     if args.list {
         return list(args.printed);
     }
+    if let Some(name) = &args.show {
+        return show(name);
+    }
     let sql = match (args.sql.as_deref(), &args.file) {
         (_, Some(path)) => std::fs::read_to_string(path).with_context(|| path.display().to_string())?,
         (Some("-"), None) if args.source.logs.iter().any(|path| path.as_os_str() == STDIN) => {
             let message = "standard input cannot be both the SQL and a log of --logs";
             return Err(WrongCommandLine(message.to_owned()).into());
         }
-        (Some("-"), None) => std::io::read_to_string(std::io::stdin().take(1 << 24)).context("stdin")?,
+        (Some("-"), None) => io::read_to_string(io::stdin().take(1 << 24)).context("stdin")?,
         // A comment begins with two dashes; everything else that begins with one is an option that does not exist.
         (Some(sql), None) if sql.starts_with('-') && !sql.starts_with("-- ") && !sql.starts_with("--\n") => {
             let option = sql.split(['=', ' ']).next().unwrap_or_default();
@@ -52,7 +56,10 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
     let sql = if args.explain { format!("EXPLAIN {sql}") } else { sql };
     let opened = tables(args.source, settings)?;
     let frame = agentlogs::store::query::query(opened.frames.clone(), &sql)?;
-    print(&frame, args.printed, None)?;
+    // Whoever writes a LIMIT wants to see that many rows.
+    let roles = Roles { sentences: &["about"], ..Roles::default() };
+    let layout = Layout { roles, is_long: !agentlogs::store::query::has_limit(&sql), ..Layout::default() };
+    print(&frame, args.printed, layout)?;
     Ok(Outcome::Done)
 }
 
@@ -71,6 +78,16 @@ fn unknown(name: &str) -> String {
 fn list(printed: args::Printed) -> anyhow::Result<Outcome> {
     let names: Vec<_> = QUERIES.iter().map(|query| query.name).collect();
     let abouts: Vec<_> = QUERIES.iter().map(Named::about).collect();
-    print(&df!("query" => names, "about" => abouts)?, printed, None)?;
+    let layout = Layout { roles: Roles { sentences: &["about"], ..Roles::default() }, ..Layout::default() };
+    print(&df!("query" => names, "about" => abouts)?, printed, layout)?;
+    Ok(Outcome::Done)
+}
+
+/// Prints the SQL of a built-in query.
+fn show(name: &str) -> anyhow::Result<Outcome> {
+    let Some(query) = QUERIES.iter().find(|query| query.name == name) else { anyhow::bail!(unknown(name)) };
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", query.sql.trim_end())?;
+    out.flush()?;
     Ok(Outcome::Done)
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
-use agentlogs::analysis::present::{ReportStyle, counted, grouped, in_local_time};
+use agentlogs::analysis::present::{ReportStyle, Roles, grouped, in_local_time};
 use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs};
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::output::{complain, print, say, state_currency, terminal_width};
+use super::output::{Layout, complain, is_on_terminal, print, row_limit, state_currency, terminal_width};
 use super::resolve::{
-    cost, report_error, scope, state_left_out, state_lower_bound, state_unjudged, state_unmatched, unjudged,
+    cost, empty_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged, unjudged,
 };
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
@@ -28,12 +28,15 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let price_as = args.price_as.zip(prices.clone()).map(|(model, prices)| PriceAs::new(&model, prices));
     let price_as = price_as.transpose().map_err(report_error)?;
     let is_for_people = matches!(args.printed.format, args::Format::Table | args::Format::Markdown);
+    let is_chart = args.chart || args.svg.is_some();
     let options = Options {
         by: args.by,
         scope: scope(args.filters, settings),
         cost: cost(args.cost),
         sort: args.sort,
-        limit: args.limit,
+        // A chart shows all groups.
+        limit: if is_chart { args.printed.limit } else { row_limit(args.printed) },
+        newest_first: !is_chart && is_on_terminal(args.printed),
         total: is_for_people,
         active: args.active,
         k: args.k,
@@ -41,13 +44,12 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         price_as,
         top: args.top,
         catalog: prices,
-        wide: args.wide || !is_for_people,
+        wide: args.printed.wide || !is_for_people,
     };
     let has_cost = report.has_cost();
     let opened = some_tables(args.source, settings, &report.tables())?;
-    let prices = (is_for_people && has_cost).then(|| opened.priced_with());
     let answer = report.run(&opened.frames, &options).map_err(report_error)?;
-    if args.chart || args.svg.is_some() {
+    if is_chart {
         let chart = chart(report, &answer, options.order().map(|(column, _)| column))?;
         if let Some(path) = &args.svg {
             let written = write_file(path, Access::Umask, |out| out.write_all(chart.svg().as_bytes()));
@@ -71,40 +73,36 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     let more = answer.more;
     let total = answer.total.filter(|_| answer.rows.height() + more > 1);
-    let shown = ReportStyle {
-        dimensions: answer.dimensions,
-        has_total: total.is_some(),
-        human: args.human,
-        currency: settings.shown_currency(),
-        is_whole: args.wide,
-    };
+    let style =
+        ReportStyle { dimensions: answer.dimensions, has_total: total.is_some(), currency: settings.shown_currency() };
     let (left_out, judged) = (answer.left_out, answer.judged);
-    let is_empty = answer.rows.height() == 0;
+    let empty = (answer.rows.height() == 0).then(|| empty_reason(&opened.frames, &options.scope)).flatten();
     let rows = if is_for_people {
         let rows = for_people(&answer.rows, answer.dimensions, total.as_ref())?;
         in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
     } else {
         answer.rows
     };
-    let hidden = print(&rows, args.printed, Some(shown))?;
-    if !hidden.is_empty() {
-        complain(format_args!("the terminal is too narrow for {}; --format csv has all columns", hidden.join(", ")));
-    }
-    if more > 0 {
-        say(&format!("{} more; --limit 0 shows all", counted(more, "row")));
-    }
+    let sorted = options.order().map(|(column, _)| column);
+    let measures = || rows.get_column_names().into_iter().skip(style.dimensions).map(|name| name.as_str());
+    let main = sorted.filter(|column| measures().any(|name| name == *column)).or_else(|| measures().next());
+    let names = match style.dimensions {
+        // Windows are named by their runtime, name and end, findings by their first column.
+        0 => (report.name == "limits").then_some(3),
+        dimensions => Some(dimensions),
+    };
+    let roles = Roles { names, main: main.filter(|_| style.dimensions > 0), sentences: &[] };
+    let layout = Layout { roles, report: Some(style), is_long: true, more, empty: empty.as_deref() };
+    print(&rows, args.printed, layout)?;
     state(report, &left_out);
     if let Some(judged) = judged {
         state_unjudged("", judged, options.unjudged);
     }
-    if is_empty {
-        state_unmatched("", &opened.frames, &options.scope);
-    }
     if is_for_people && has_cost {
         state_lower_bound("", &opened.frames, &options.scope, settings)?;
     }
-    if let Some(prices) = prices {
-        say(&prices);
+    if is_for_people && has_cost {
+        opened.state_prices();
         state_currency(settings);
     }
     Ok(Outcome::Done)

@@ -94,9 +94,14 @@ pub fn state_lower_bound(prefix: &str, frames: &Frames, scope: &Scope, settings:
     Ok(())
 }
 
+/// Why there are no rows: which filter matches no session, with the most similar value. `None` if that is not the reason.
+pub fn empty_reason(frames: &Frames, scope: &Scope) -> Option<String> {
+    unmatched(frames, scope).ok().flatten()
+}
+
 /// Prints which filter matches no session, and the most similar value. Returns whether there is such a filter.
 pub fn state_unmatched(prefix: &str, frames: &Frames, scope: &Scope) -> bool {
-    let reason = unmatched(frames, scope).ok().flatten();
+    let reason = empty_reason(frames, scope);
     if let Some(reason) = &reason {
         complain(format_args!("{prefix}{reason}"));
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use agentlogs::adapters::{self, ADAPTERS};
+use agentlogs::analysis::present::Roles;
 use agentlogs::base::time::Time;
 use agentlogs::input::discover::micros;
 use agentlogs::store::frames::time_type;
@@ -12,7 +13,7 @@ use polars::prelude::*;
 use walkdir::WalkDir;
 
 use super::Outcome;
-use super::output::{print, say};
+use super::output::{Layout, is_on_terminal, print, say};
 use super::places::known_places;
 use crate::cli::args::{Format, Printed, Runtimes};
 use crate::cli::settings::Settings;
@@ -31,17 +32,31 @@ pub fn run(args: &Runtimes, settings: &Settings) -> anyhow::Result<Outcome> {
         return formats(args.printed, settings);
     }
     let all = rows(settings);
-    let count = all.len();
     let shows_missing = args.all || args.printed.format != Format::Table;
-    let is_shown = |row: &Row| shows_missing || row.place.as_ref().is_none_or(|(_, contents)| contents.exists);
+    let missing = all.iter().filter(|row| row.place.as_ref().is_some_and(|(_, contents)| !contents.exists)).count();
+    // A person wants to know what is here.
+    let shows_without_place = shows_missing || !is_on_terminal(args.printed);
+    let is_shown = |row: &Row| match &row.place {
+        Some((_, contents)) => shows_missing || contents.exists,
+        None => shows_without_place,
+    };
     let rows: Vec<Row> = all.into_iter().filter(is_shown).collect();
-    print(&frame(&rows)?, args.printed, None)?;
-    let hidden = count - rows.len();
-    if hidden > 0 {
-        say(&format!("{hidden} places that do not exist are left out; --all lists them"));
+    let mut frame = frame(&rows)?;
+    if is_on_terminal(args.printed) {
+        frame = if args.all { frame.select(COLUMNS_OF_ALL)? } else { frame.select(COLUMNS_OF_EXISTING)? };
+    }
+    let roles = Roles { names: Some(1), main: Some("path"), sentences: &[] };
+    let empty = Some("no runtime keeps logs here");
+    print(&frame, args.printed, Layout { roles, empty, ..Layout::default() })?;
+    if missing > 0 && !shows_missing {
+        say(&format!("{missing} places that do not exist are left out; --all lists them"));
     }
     Ok(Outcome::Done)
 }
+
+/// The columns on a terminal, the most important ones first.
+const COLUMNS_OF_EXISTING: [&str; 6] = ["runtime", "path", "files", "bytes", "newest", "formats"];
+const COLUMNS_OF_ALL: [&str; 5] = ["runtime", "path", "exists", "files", "formats"];
 
 /// All places by runtime, then the runtimes without one, then the directories of the configuration.
 fn rows(settings: &Settings) -> Vec<Row> {
@@ -127,6 +142,7 @@ fn formats(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
         "tested" => all_adapters(settings).map(|adapter| adapter.tested).collect::<Vec<_>>(),
         "about" => column(|adapter| adapter.about),
     )?;
-    print(&frame, printed, None)?;
+    let roles = Roles { sentences: &["about"], ..Roles::default() };
+    print(&frame, printed, Layout { roles, ..Layout::default() })?;
     Ok(Outcome::Done)
 }

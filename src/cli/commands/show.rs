@@ -7,7 +7,7 @@ use agentlogs::analysis::show::{self, SessionKey, TextStyle, Timeline};
 use agentlogs::base::zone::zone;
 
 use super::Outcome;
-use super::output::{has_color, print, say, state_currency, terminal_width};
+use super::output::{Layout, has_color, print, state_currency, terminal_width};
 use super::overview::zoned;
 use super::resolve::cost;
 use super::source::{Opened, some_tables};
@@ -33,14 +33,14 @@ pub fn run(args: Show, settings: &Settings) -> anyhow::Result<Outcome> {
         Format::Table => timeline.text(&style),
         Format::Markdown => timeline.markdown(&style),
         _ => {
-            print(&timeline.frame()?, args.printed, None)?;
+            print(&timeline.frame()?, args.printed, Layout::default())?;
             return Ok(Outcome::Done);
         }
     };
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()?;
-    say(&opened.priced_with());
+    opened.state_prices();
     state_currency(settings);
     Ok(Outcome::Done)
 }

@@ -12,16 +12,17 @@ use agentlogs::ledger::costs;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
-use agentlogs::store::archive::Snapshot;
+use agentlogs::store::archive::{self, Snapshot};
 use agentlogs::store::frames::{self, Frames, TABLES};
 use agentlogs::store::lake::Lake;
 use polars::prelude::IntoLazy;
 
-use super::output::complain_of_path;
+use super::output::{complain_of_path, say};
 use super::reading::{options, start_threads};
 use super::summary::Losses;
 use crate::cli::args;
 use crate::cli::settings::Settings;
+use crate::cli::terminal;
 
 /// The tables that a command reads.
 pub struct Opened {
@@ -45,6 +46,14 @@ impl Opened {
             OpenedFrom::Archive(snapshot) => snapshot.priced_with(),
             OpenedFrom::Lake(lake) => lake.priced_with(),
             OpenedFrom::Logs(_) => Some(Catalog::built_in_date()),
+        }
+    }
+
+    /// Prints the date of the prices of computed costs; for a person only if they are not the newest, or with `--verbose`.
+    pub fn state_prices(&self) {
+        let is_newest = self.prices() == Some(Catalog::built_in_date());
+        if !is_newest || terminal::screen().is_none() || terminal::is_verbose() {
+            say(&self.priced_with());
         }
     }
 
@@ -124,7 +133,9 @@ fn open_as_stored(
             let lake = Lake::open(&name)?;
             return Ok(Opened { frames: lake.some_tables(names)?, origin: OpenedFrom::Lake(lake) });
         }
-        let snapshot = settings.archive(source.archive.archive, false)?.snapshot()?;
+        let is_implicit = source.archive.archive.is_none();
+        let snapshot = settings.archive(source.archive.archive, false)?.snapshot();
+        let snapshot = snapshot.map_err(|error| if is_implicit { advised(error) } else { error.into() })?;
         return Ok(Opened { frames: snapshot.some_tables(names)?, origin: OpenedFrom::Archive(snapshot) });
     }
     let sources = read(source.logs, settings)?;
@@ -132,6 +143,17 @@ fn open_as_stored(
     let tables = settled(sources, &*settings.catalog()?);
     let frames = frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     Ok(Opened { frames, origin: OpenedFrom::Logs(facts) })
+}
+
+/// The error of an archive that the user did not name. That there is none yet is the usual first error.
+fn advised(error: archive::Error) -> anyhow::Error {
+    match error {
+        archive::Error::Missing(folder) => anyhow::anyhow!(
+            "{}: no archive here yet; `agentlogs` reads the logs of this machine into your own, `agentlogs ingest PATH` other logs",
+            folder.display()
+        ),
+        error => error.into(),
+    }
 }
 
 /// The prices of the archive, with those that were imported into it; of a lake and of logs those of the settings.

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::analysis::present::{Currency, counted, grouped};
 use agentlogs::ingest::Progress;
 use agentlogs::input::discover;
 use agentlogs::model::health::Reason;
@@ -16,6 +16,7 @@ use super::Outcome;
 use super::files::Files;
 use super::output::{complain, say};
 use crate::cli::settings::Settings;
+use crate::cli::terminal::screen;
 
 /// What to do if no logs were found.
 pub const HINT: &str = "`agentlogs runtimes --formats` lists the supported formats, `agentlogs inspect FILE` shows why a file is not recognised";
@@ -194,8 +195,13 @@ pub fn contents(archive: &Archive, sums: &Sums) {
         0 => String::new(),
         count => format!("without {} tokens that have no price", grouped(count)),
     };
-    let cost = sums.cost_usd.map_or_else(|| "unknown".to_owned(), |cost| format!("${cost:.4}"));
+    let cost = sums.cost_usd.map_or_else(|| "unknown".to_owned(), dollars);
     line("cost", &cost, &missing);
+}
+
+/// An amount of all sessions: to the cent for a person.
+fn dollars(cost: f64) -> String {
+    if screen().is_some() { Currency::default().amount(cost) } else { format!("${cost:.4}") }
 }
 
 fn line(name: &str, value: &str, more: &str) {

@@ -12,7 +12,7 @@ use agentlogs::store::frames::verdicts;
 use polars::prelude::*;
 
 use super::Outcome;
-use super::output::{complain, print, say};
+use super::output::{Layout, complain, print, say};
 use crate::cli::args::{Import, Verdicts};
 use crate::cli::settings::Settings;
 
@@ -101,7 +101,7 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
         say(&format!("{} of them {verb} what another file states; each is listed once", grouped(repeated)));
     }
     if !unmatched.is_empty() {
-        print(&listed(&unmatched)?, args.printed, None)?;
+        print(&listed(&unmatched)?, args.printed, Layout::default())?;
         say("verdicts without a session are kept; when a later ingest contains the session, they are about it");
     }
     Ok(outcome)

@@ -19,6 +19,7 @@ use super::file::{self, Budget, Currency, File};
 use super::origin::{Chosen, Origin};
 use crate::cli::args::Content;
 use crate::cli::stderr::say;
+use crate::cli::terminal;
 
 /// The variable that names the archive.
 pub const ARCHIVE_VARIABLE: &str = "AGENTLOGS_ARCHIVE";
@@ -269,9 +270,11 @@ impl Settings {
         }
     }
 
-    /// The archive that the user did not name on the command line: a line on stderr names it.
+    /// The archive that the user did not name on the command line. A line on stderr names it; for a person only if it is new, or with
+    /// `--verbose`, as `agentlogs config` names it, too.
     fn implicit_archive(&self, chosen: Chosen<PathBuf>) -> anyhow::Result<Archive> {
-        if !matches!(chosen.origin, Origin::Environment(_)) {
+        let is_stated = terminal::screen().is_none() || terminal::is_verbose() || !chosen.value.exists();
+        if is_stated && !matches!(chosen.origin, Origin::Environment(_)) {
             say(&format!("archive: {}", chosen.value.display()));
         }
         Ok(archive_at(chosen.value)?.with_prices(self.prices()?))

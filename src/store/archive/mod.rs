@@ -53,7 +53,7 @@ pub use open::Archive;
 pub use repair::{Lost, Repair};
 pub use stored_facts::StoredFacts;
 pub use verdicts::VERDICTS;
-pub use writer::{Writer, Written, reconciled_with};
+pub use writer::{PartsWritten, Writer, Written, reconciled_with};
 
 pub(crate) use disk::{Waited, remove_folder, sync_all};
 pub(crate) use facts::scan as scan_sources;

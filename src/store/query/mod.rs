@@ -8,4 +8,4 @@ mod run;
 
 pub use error::Error;
 pub use explained::near;
-pub use run::query;
+pub use run::{has_limit, query};

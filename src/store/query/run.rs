@@ -39,6 +39,14 @@ pub fn query(tables: Frames, sql: &str) -> Result<DataFrame, Error> {
     }
 }
 
+/// Whether a query names the number of its rows. Other statements do not need to: their answers are short.
+pub fn has_limit(sql: &str) -> bool {
+    match harmless(sql.trim().trim_end_matches(';')) {
+        Ok(Statement::Query(query)) => query.limit_clause.is_some() || query.fetch.is_some(),
+        _ => true,
+    }
+}
+
 /// Stack of the thread of a query, in bytes. The system provides only the pages that are used.
 const STACK: usize = 256 << 20;
 
@@ -182,6 +190,20 @@ mod tests {
         assert!(answer("DESC nothing").starts_with("no table \"nothing\"; there are: sessions"));
         assert_eq!(answer("SELECT COALESC(tokens, 0) FROM turns"), "no function COALESC; did you mean COALESCE?");
         assert!(!answer("SELECT x FROM turns, UNNEST(model) AS x").contains("Ident"));
+    }
+
+    #[test]
+    fn a_query_may_name_the_number_of_its_rows() {
+        for (sql, expected) in [
+            ("SELECT 1", false),
+            ("SELECT * FROM (SELECT 1 LIMIT 3)", false),
+            ("SELECT 1 ORDER BY 1 LIMIT 3;", true),
+            ("WITH x AS (SELECT 1) SELECT * FROM x LIMIT 3", true),
+            ("DESCRIBE turns", true),
+            ("EXPLAIN SELECT 1", true),
+        ] {
+            assert_eq!(has_limit(sql), expected, "{sql}");
+        }
     }
 
     fn asked(sql: &str) -> String {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spool::Spool;
@@ -45,7 +46,17 @@ pub struct Writer {
     pub(super) created: Vec<PathBuf>,
     /// The known places of the sources that are being read, by path: the sessions of a large one are added in many steps.
     pub(super) places: Mutex<HashMap<String, Arc<KnownPlaces>>>,
+    pub(super) progress: Arc<PartsWritten>,
     _lock: Lock,
+}
+
+/// How far a commit has come. A progress bar reads it while the writer writes it.
+#[derive(Debug, Default)]
+pub struct PartsWritten {
+    /// The parts that are reconciled and written.
+    pub done: AtomicUsize,
+    /// The number of parts that change; 0 until it is known.
+    pub of: AtomicUsize,
 }
 
 /// The archive after a run.
@@ -120,8 +131,14 @@ impl Writer {
             damaged: Vec::new(),
             created,
             places: Mutex::default(),
+            progress: Arc::default(),
             _lock: lock,
         })
+    }
+
+    /// How far [`Self::commit`] has come.
+    pub fn progress(&self) -> Arc<PartsWritten> {
+        Arc::clone(&self.progress)
     }
 
     /// Whether the archive contains nothing yet.

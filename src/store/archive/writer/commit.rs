@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::api::{Writer, Written};
@@ -209,6 +210,7 @@ impl Writer {
     /// no thread has two parts in memory.
     fn write_in_parallel(&self, parts: Vec<Vec<Item>>, generation: u64, catalog: &Catalog) -> Vec<Result<Done, Error>> {
         let threads = rayon::current_num_threads().min(parts.len()).min(MAX_THREADS);
+        self.progress.of.store(parts.len(), Ordering::Relaxed);
         let mut results: Vec<Option<_>> = parts.iter().map(|_| None).collect();
         let work = parts.into_iter().zip(&mut results).enumerate();
         let work = work.map(|(number, (items, result))| (bytes_in_memory(&items), (number, items, result)));
@@ -219,6 +221,7 @@ impl Writer {
                 let next = queue().next();
                 let Some((size, (number, items, result))) = next else { break };
                 *result = Some(self.write_part(format!("{generation}-{number}"), items, catalog, None));
+                self.progress.done.fetch_add(1, Ordering::Relaxed);
                 queue().done(size);
             }
         });

@@ -15,5 +15,5 @@ mod spool;
 mod stage;
 mod verify;
 
-pub use api::{Writer, Written};
+pub use api::{PartsWritten, Writer, Written};
 pub use commit::reconciled_with;
