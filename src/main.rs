@@ -8,8 +8,6 @@ mod cli;
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::cli::args::{Cli, Command};
 use crate::cli::commands::{self, Outcome, WrongCommandLine};
 #[cfg(unix)]
@@ -29,7 +27,7 @@ const DAMAGED_TABLE: &str = "; `agentlogs archive check --archive LAKE` names th
 fn main() -> ExitCode {
     #[cfg(unix)]
     memory::set_up();
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::of_program() {
         Ok(cli) => cli,
         Err(error) => return commands::wrong_arguments(&error),
     };

@@ -217,7 +217,7 @@ mod program {
     }
 
     #[test]
-    fn without_logs_it_says_where_it_searched() {
+    fn without_logs_it_names_what_to_do() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path();
         for has_empty_directory in [false, true] {
@@ -227,9 +227,12 @@ mod program {
             let output = run(home, home, &[]);
             let stderr = text(&output.stderr);
             assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-            for part in [".claude/projects", ".codex/sessions", "agentlogs ingest PATH"] {
+            for part in ["agentlogs runtimes --all", "agentlogs ingest PATH"] {
                 assert!(stderr.contains(part), "{part}: {stderr}");
             }
+            // A runtime that is here without logs is named.
+            assert_eq!(stderr.contains(".claude/projects"), has_empty_directory, "{stderr}");
+            assert!(!stderr.contains(".codex"), "{stderr}");
             assert!(!home.join(".local/share/agentlogs/archive/agentlogs.json").exists());
         }
     }

@@ -9,15 +9,14 @@ use std::thread;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, read};
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode, size,
+    disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue, style};
 
+use crate::cli::terminal::{is_dumb, size};
+
 /// Messages of the time while the screen is shown, if it is: stderr is the same terminal.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
-
-/// The size of a terminal that does not report it.
-const USUAL: (u16, u16) = (80, 24);
 
 /// The exit status of a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;
@@ -37,8 +36,7 @@ pub struct Screen(());
 impl Screen {
     /// Shows the alternate screen. `None` if stdout is not a terminal, or one without control sequences.
     pub fn enter() -> Option<Self> {
-        let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
-        if is_dumb || !io::stdout().is_terminal() || enable_raw_mode().is_err() {
+        if is_dumb() || !io::stdout().is_terminal() || enable_raw_mode().is_err() {
             return None;
         }
         let mut messages = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,7 +66,7 @@ impl Screen {
 
     /// Its size in columns and lines.
     pub fn size() -> (usize, usize) {
-        let (width, height) = size().ok().filter(|(width, height)| *width > 0 && *height > 0).unwrap_or(USUAL);
+        let (width, height) = size();
         (width.into(), height.into())
     }
 

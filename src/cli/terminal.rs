@@ -34,9 +34,15 @@ pub fn is_verbose() -> bool {
     OPTIONS.get().is_some_and(|(_, is_verbose)| *is_verbose)
 }
 
-/// The size of a terminal that does not report it, and the smallest one.
+/// The size of a terminal that does not report it, and the smallest one for tables.
 const USUAL: (u16, u16) = (80, 24);
 const SMALLEST: (u16, u16) = (20, 5);
+
+/// The size of the terminal in columns and lines.
+pub fn size() -> (u16, u16) {
+    // Some terminals report a width of 0 or 1.
+    terminal::size().ok().filter(|(width, height)| *width > 1 && *height > 0).unwrap_or(USUAL)
+}
 
 /// The terminal, if standard output is one.
 pub fn screen() -> Option<Screen> {
@@ -45,8 +51,7 @@ pub fn screen() -> Option<Screen> {
         Some(size) => size,
         None if !io::stdout().is_terminal() => return None,
         None => {
-            // Some terminals report a width of 0 or 1.
-            let (width, height) = terminal::size().ok().filter(|(width, _)| *width >= SMALLEST.0).unwrap_or(USUAL);
+            let (width, height) = size();
             let named = |name: &str, size: u16| variable(name).and_then(|text| text.parse().ok()).unwrap_or(size);
             (named("COLUMNS", width), named("LINES", height))
         }

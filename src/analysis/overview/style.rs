@@ -1,11 +1,8 @@
 //! How the overview is printed: the size, the styles and the characters of the terminal.
 
 use super::sums::Sums;
-use crate::analysis::present::Currency;
+use crate::analysis::present::{Currency, UNKNOWN};
 use crate::base::width::{cut, cut_start, padded, width};
-
-/// What is unknown.
-pub(super) const UNKNOWN: &str = "-";
 
 /// The width of an overview that is not for a terminal.
 const PAGE: usize = 80;

@@ -4,11 +4,11 @@ use super::chart::chart;
 use super::compute::Overview;
 use super::layout::{Block, block_width, laid_out};
 use super::lost;
-use super::style::{Look, Style, UNKNOWN, count, fitted, name_of};
+use super::style::{Look, Style, count, fitted, name_of};
 use super::sums::{Day, Period};
 use super::tops::{self, List};
 use crate::analysis::limits::Window;
-use crate::analysis::present::{grouped, short, short_time, visible};
+use crate::analysis::present::{UNKNOWN, grouped, short, short_time, visible};
 use crate::base::time::Time;
 
 /// The numbers of days that need these columns before and after the chart in one line.

@@ -1,9 +1,9 @@
 //! The models, projects, tools and sessions of the last days as text: in a line, or in rows.
 
 use super::compute::{Overview, Tool};
-use super::style::{Look, Style, UNKNOWN, count, fitted, name_of, share};
+use super::style::{Look, Style, count, fitted, name_of, share};
 use super::sums::{Top, TopSession};
-use crate::analysis::present::{grouped, short, visible};
+use crate::analysis::present::{UNKNOWN, grouped, short, visible};
 use crate::base::width::{cut, width};
 
 /// The rows of a list at each level; 0 is the line.

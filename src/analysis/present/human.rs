@@ -168,7 +168,7 @@ mod tests {
             ("p50_cost_usd", vec![float(0.0111), float(0.000_001)], vec!["$0.0111", "<$0.0001"]),
             ("error_rate", vec![float(0.125), float(f64::NAN)], vec!["12.5 %", "-"]),
             ("used_percent", vec![float(45.0), int(3)], vec!["45.0 %", "3.0 %"]),
-            ("p50_duration_ms", vec![int(1_375_496), float(231.4)], vec!["22m 55s", "231ms"]),
+            ("p50_duration_ms", vec![int(1_375_496), float(231.4), int(-2500)], vec!["22m 55s", "231ms", "-2.5s"]),
             ("result_bytes", vec![int(2_000_000)], vec!["2.0 MB"]),
             ("total_tokens", vec![int(1_234_567_890), float(12.34)], vec!["1.2B", "12.3"]),
             ("tokens_per_minute", vec![float(4321.0)], vec!["4.3k"]),

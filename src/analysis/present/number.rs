@@ -50,9 +50,12 @@ fn scaled(number: i128, units: &[&str]) -> String {
 
 /// Abbreviated milliseconds: `4m 10s`.
 pub fn short_time(ms: i128) -> String {
+    if ms < 0 {
+        return format!("-{}", short_time(ms.saturating_neg()));
+    }
     let seconds = ms / 1000;
     match seconds {
-        _ if ms.abs() < 1000 => format!("{ms}ms"),
+        _ if ms < 1000 => format!("{ms}ms"),
         ..60 => format!("{}.{}s", seconds, ms % 1000 / 100),
         60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),

@@ -13,6 +13,7 @@ use std::io::{self, Write};
 
 use polars::prelude::{DataFrame, DataType};
 
+use super::currency::is_money;
 use super::escape::visible;
 use super::grid::{Grid, Place};
 use super::human::UNKNOWN;
@@ -88,8 +89,8 @@ fn columns(frame: &DataFrame, style: TableStyle<'_>, screen: Screen) -> Vec<Colu
     let count = style.roles.names.filter(|count| *count > 0).unwrap_or(1);
     let named = style.roles.main.and_then(|main| names.iter().position(|name| name == main));
     let mut measures = (count..names.len()).filter(|index| is_number_at(*index));
-    let is_money = |index: &usize| names.get(*index).is_some_and(|name| super::currency::is_money(name));
-    let main = named.or_else(|| measures.clone().find(is_money)).or_else(|| measures.next());
+    let has_money = |index: &usize| names.get(*index).is_some_and(|name| is_money(name));
+    let main = named.or_else(|| measures.clone().find(has_money)).or_else(|| measures.next());
     let headers = names_in(style.report, frame);
     let texts = |index: usize, bars: bool| -> Vec<String> {
         let text = |(row, values): (usize, &Vec<Value>)| {

@@ -1,6 +1,7 @@
 //! Texts that are shortened to a width: paths keep their end, ids their beginning, sentences their first words, and other names
 //! both ends.
 
+use super::human::UNKNOWN;
 use crate::base::width::{end, start, width};
 
 /// Which part of a text stays.
@@ -19,7 +20,7 @@ pub(super) enum Kept {
 impl Kept {
     /// By the name of a column and its texts.
     pub fn of(column: &str, texts: &[String]) -> Self {
-        let known = || texts.iter().filter(|text| !text.is_empty() && *text != "-");
+        let known = || texts.iter().filter(|text| !text.is_empty() && *text != UNKNOWN);
         let most = |is: fn(&str) -> bool| {
             let count = known().count();
             count > 0 && known().filter(|text| is(text)).count() * 2 >= count

@@ -32,7 +32,7 @@ pub struct Screen {
 /// How a table is printed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TableStyle<'a> {
-    /// The terminal. Without one, a table contains every column, and its texts are whole.
+    /// The terminal. Without one, a table contains every column.
     pub screen: Option<Screen>,
     /// Whether headers and sums are bold.
     pub color: bool,

@@ -1,6 +1,7 @@
 //! The program and its commands.
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::archive::ArchiveCommand;
 use super::check::Check;
@@ -53,6 +54,21 @@ pub struct Cli {
     /// Also print which archive is used, and the date of its prices
     #[arg(short, long, global = true)]
     pub verbose: bool,
+}
+
+impl Cli {
+    /// The arguments of the program.
+    ///
+    /// # Errors
+    /// When they are wrong. `--now` before a command is, too: it would have no effect.
+    pub fn of_program() -> Result<Self, clap::Error> {
+        let cli = Self::try_parse()?;
+        if cli.command.is_some() && cli.now.is_some() {
+            let message = "--now before a command has no effect; write it after the command";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+        }
+        Ok(cli)
+    }
 }
 
 #[derive(Debug, Subcommand)]

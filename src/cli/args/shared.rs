@@ -32,16 +32,17 @@ pub struct Printed {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// The maximum number of rows; 0 is all [default: all; 20 on a terminal for reports and queries]
+    /// The maximum number of rows; 0 is all [default: all; 20 on a terminal for reports, queries and prices list]
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
-    /// Print all columns of a table, and their whole texts; on a terminal that is too narrow, each row is a block of lines
+    /// Print all columns of a table; on a terminal that is too narrow for them, each row is a block of lines. JSON and CSV always
+    /// contain all columns
     #[arg(long)]
     pub wide: bool,
     /// Abbreviate numbers: $742.86, 3.1M, 2 MB, 4m 10s. On a terminal, tables do
     #[arg(long, conflicts_with = "exact")]
     pub human: bool,
-    /// Print numbers with all digits, as formats other than table do
+    /// Do not abbreviate numbers on a terminal
     #[arg(long)]
     pub exact: bool,
     /// With --format csv, begin with a byte order mark, by which spreadsheets recognise UTF-8

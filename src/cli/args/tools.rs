@@ -79,7 +79,8 @@ pub struct Runtimes {
 
 /// List the tables, or the columns of one with their meaning
 ///
-/// Formats other than table contain the columns of all tables.
+/// Without TABLE, a terminal shows the tables with the names of their columns; --wide, other formats and files have the columns of all
+/// tables with their meaning.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -37,11 +37,11 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         let column: Column = if is_for_people {
             // Each line has its own unit.
             let text = |line: &Compared| {
-                let value = currency.value_of(line.measure, of(line)?);
+                let value = of(line)?;
                 let text = if is_human {
-                    present::human(line.measure, of(line)?, currency)
+                    present::human(line.measure, value, currency)
                 } else {
-                    present::measured(line.measure, value)
+                    present::measured(line.measure, currency.value_of(line.measure, value))
                 };
                 // A difference of shares is not a share of something.
                 Some(if is_difference { text.replace(" %", " points") } else { text })

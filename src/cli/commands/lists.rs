@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use agentlogs::analysis::present::Roles;
 use agentlogs::store::frames::{self, TABLES};
-use agentlogs::store::query::near;
+use agentlogs::store::query::nearest;
 use anyhow::{Context, bail};
 use clap::CommandFactory;
 use polars::prelude::*;
 
 use super::Outcome;
-use super::output::{Layout, is_on_terminal, print, say};
+use super::output::{Layout, WITH_ABOUT, is_on_terminal, print, say};
 use crate::cli::args::{Cli, Completions, Man, Schema};
 
 pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
@@ -23,10 +23,7 @@ pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
     };
     let of_table: Vec<_> = columns.into_iter().filter(|it| it.table.eq_ignore_ascii_case(table)).collect();
     if of_table.is_empty() {
-        let near = near(table, TABLES.into_iter());
-        let near =
-            near.map_or_else(|| format!("there are: {}", TABLES.join(", ")), |near| format!("did you mean {near:?}?"));
-        bail!("no table {table:?}; {near}");
+        bail!("no table {table:?}{}", nearest(table, TABLES.to_vec()));
     }
     columns_of(&of_table, false, args)
 }
@@ -42,7 +39,7 @@ fn columns_of(columns: &[frames::Described], with_table: bool, args: &Schema) ->
     if !with_table && is_on_terminal(args.printed) {
         frame = frame.drop("table")?;
     }
-    print(&frame, args.printed, Layout { roles: SENTENCES, ..Layout::default() })?;
+    print(&frame, args.printed, WITH_ABOUT)?;
     Ok(Outcome::Done)
 }
 
@@ -59,8 +56,6 @@ fn tables(columns: &[frames::Described], args: &Schema) -> anyhow::Result<Outcom
     say("`agentlogs schema TABLE` describes the columns of a table, --wide those of all");
     Ok(Outcome::Done)
 }
-
-const SENTENCES: Roles<'static> = Roles { names: None, main: None, sentences: &["about"] };
 
 pub fn completions(args: &Completions) -> anyhow::Result<Outcome> {
     let mut script = Vec::new();

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use agentlogs::analysis::overview::Room;
 use agentlogs::analysis::present::{self, ReportStyle, Roles, TableStyle, counted};
 use polars::prelude::DataFrame;
 
@@ -12,7 +11,7 @@ use crate::cli::args;
 use crate::cli::settings::Settings;
 pub use crate::cli::stderr::{complain, complain_in_lines, complain_of_path, say};
 use crate::cli::terminal;
-pub use crate::cli::terminal::{has_color, is_dumb};
+pub use crate::cli::terminal::has_color;
 
 /// Prints what clap reports: help, or an error that may repeat an argument. Returns the exit status.
 pub fn wrong_arguments(error: &clap::Error) -> ExitCode {
@@ -39,14 +38,6 @@ pub fn terminal_width() -> Option<u16> {
     terminal::screen().map(|screen| screen.width)
 }
 
-/// The space for a text on the terminal, above the next prompt; `None` if stdout is not a terminal.
-pub fn room() -> Option<Room> {
-    /// The command and the prompt after it.
-    const OTHERS: usize = 2;
-    let screen = terminal::screen()?;
-    Some(Room { width: screen.width.into(), height: usize::from(screen.height).saturating_sub(OTHERS) })
-}
-
 /// What a command states about the rows that it prints.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Layout<'a> {
@@ -61,6 +52,15 @@ pub struct Layout<'a> {
     /// Why there are no rows, if there are none.
     pub empty: Option<&'a str>,
 }
+
+/// The layout of rows whose column `about` contains sentences.
+pub const WITH_ABOUT: Layout<'static> = Layout {
+    roles: Roles { names: None, main: None, sentences: &["about"] },
+    report: None,
+    is_long: false,
+    more: 0,
+    empty: None,
+};
 
 /// The number of rows of a table on a terminal, if there may be any number of them.
 const ROWS_ON_A_TERMINAL: u32 = 20;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use agentlogs::analysis::overview::{Look, Overview};
+use agentlogs::analysis::overview::{Look, Overview, Room};
 use agentlogs::base::zone::in_zone;
 use agentlogs::input::discover;
 use agentlogs::model::source::SourceStatus;
@@ -12,7 +12,7 @@ use anyhow::Context;
 use jiff::{Timestamp, Zoned};
 
 use super::ingest::read_into;
-use super::output::{complain, has_color, is_dumb, room, say};
+use super::output::{complain, has_color, say};
 use super::reading::{options, start_threads};
 use super::resolve::report_error;
 use super::source::some_tables;
@@ -20,6 +20,7 @@ use super::summary::{complain_of_unreadable, option_of, report_damage};
 use super::{Outcome, places};
 use crate::cli::args::{DataSource, Reading};
 use crate::cli::settings::{Chosen, Settings};
+use crate::cli::terminal;
 
 pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcome> {
     let paths = places::existing(settings, None)?;
@@ -119,12 +120,18 @@ pub fn zoned(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Zone
 
 /// How the overview of an archive is printed.
 pub fn look(archive: &Archive, settings: &Settings) -> Look {
+    /// The lines of the command and of the prompt after it.
+    const OTHERS: usize = 2;
+    let screen = terminal::screen();
     Look {
         color: has_color(),
         currency: settings.shown_currency(),
         archive_option: option_of(archive, settings),
-        room: room(),
-        is_ascii: is_dumb(),
+        room: screen.map(|screen| Room {
+            width: screen.width.into(),
+            height: usize::from(screen.height).saturating_sub(OTHERS),
+        }),
+        is_ascii: screen.is_some_and(|screen| screen.is_ascii),
     }
 }
 

@@ -7,6 +7,7 @@ use agentlogs::analysis::present::{Roles, grouped};
 use agentlogs::analysis::reports::{Error, similar_models};
 use agentlogs::prices::{Catalog, Entry, Period, Rates, Table};
 use agentlogs::store::archive::Archive;
+use agentlogs::store::frames::turns;
 use anyhow::Context;
 use polars::prelude::*;
 
@@ -51,7 +52,7 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
                 let catalog = settings.catalog()?;
                 (settled(read(source.logs, settings)?, &catalog), catalog)
             };
-            let roles = Roles { names: Some(3), main: Some("cost_usd"), sentences: &[] };
+            let roles = Roles { names: Some(3), main: Some(turns::COST_USD), sentences: &[] };
             print(&explained(&tables, &catalog, &session)?, printed, Layout { roles, ..Layout::default() })?;
             say(&about(&catalog));
         }

@@ -8,8 +8,8 @@ use agentlogs::ingest::Progress;
 use agentlogs::store::archive::PartsWritten;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::output::is_dumb;
 use crate::cli::screen;
+use crate::cli::terminal::is_dumb;
 
 /// How long a stage takes before its bar is shown: a bar of a shorter stage would only flash.
 const PATIENCE: Duration = Duration::from_millis(300);

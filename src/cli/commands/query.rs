@@ -2,12 +2,11 @@
 
 use std::io::{self, Read, Write};
 
-use agentlogs::analysis::present::Roles;
 use agentlogs::model::source::STDIN;
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::output::{Layout, print};
+use super::output::{Layout, WITH_ABOUT, print};
 use super::source::tables;
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{self, Query};
@@ -57,9 +56,8 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
     let opened = tables(args.source, settings)?;
     let frame = agentlogs::store::query::query(opened.frames.clone(), &sql)?;
     // Whoever writes a LIMIT wants to see that many rows.
-    let roles = Roles { sentences: &["about"], ..Roles::default() };
-    let layout = Layout { roles, is_long: !agentlogs::store::query::has_limit(&sql), ..Layout::default() };
-    print(&frame, args.printed, layout)?;
+    let is_long = !agentlogs::store::query::has_limit(&sql);
+    print(&frame, args.printed, Layout { is_long, ..WITH_ABOUT })?;
     Ok(Outcome::Done)
 }
 
@@ -78,8 +76,7 @@ fn unknown(name: &str) -> String {
 fn list(printed: args::Printed) -> anyhow::Result<Outcome> {
     let names: Vec<_> = QUERIES.iter().map(|query| query.name).collect();
     let abouts: Vec<_> = QUERIES.iter().map(Named::about).collect();
-    let layout = Layout { roles: Roles { sentences: &["about"], ..Roles::default() }, ..Layout::default() };
-    print(&df!("query" => names, "about" => abouts)?, printed, layout)?;
+    print(&df!("query" => names, "about" => abouts)?, printed, WITH_ABOUT)?;
     Ok(Outcome::Done)
 }
 

@@ -13,7 +13,7 @@ use polars::prelude::*;
 use walkdir::WalkDir;
 
 use super::Outcome;
-use super::output::{Layout, is_on_terminal, print, say};
+use super::output::{Layout, WITH_ABOUT, is_on_terminal, print, say};
 use super::places::known_places;
 use crate::cli::args::{Format, Printed, Runtimes};
 use crate::cli::settings::Settings;
@@ -142,7 +142,6 @@ fn formats(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
         "tested" => all_adapters(settings).map(|adapter| adapter.tested).collect::<Vec<_>>(),
         "about" => column(|adapter| adapter.about),
     )?;
-    let roles = Roles { sentences: &["about"], ..Roles::default() };
-    print(&frame, printed, Layout { roles, ..Layout::default() })?;
+    print(&frame, printed, WITH_ABOUT)?;
     Ok(Outcome::Done)
 }

@@ -145,7 +145,7 @@ fn open_as_stored(
     Ok(Opened { frames, origin: OpenedFrom::Logs(facts) })
 }
 
-/// The error of an archive that the user did not name. That there is none yet is the usual first error.
+/// The error of an archive that the user did not name. That it does not exist yet is the usual first error.
 fn advised(error: archive::Error) -> anyhow::Error {
     match error {
         archive::Error::Missing(folder) => anyhow::anyhow!(

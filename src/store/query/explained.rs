@@ -54,7 +54,7 @@ fn without_debug(text: &str) -> String {
 }
 
 /// `; did you mean …?`, or a list of all names.
-fn nearest(name: &str, mut names: Vec<&str>) -> String {
+pub fn nearest(name: &str, mut names: Vec<&str>) -> String {
     names.sort_unstable();
     names.dedup();
     match near(name, names.iter().copied()) {

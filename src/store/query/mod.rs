@@ -7,5 +7,5 @@ mod rewrite;
 mod run;
 
 pub use error::Error;
-pub use explained::near;
+pub use explained::{near, nearest};
 pub use run::{has_limit, query};
