@@ -5,10 +5,11 @@
 
 mod cli;
 
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
-use crate::cli::args::{Cli, Command};
+use crate::cli::args::{self, Cli, Command};
 use crate::cli::commands::{self, Outcome, WrongCommandLine};
 #[cfg(unix)]
 use crate::cli::memory;
@@ -27,9 +28,11 @@ const DAMAGED_TABLE: &str = "; `agentlogs archive check --archive LAKE` names th
 fn main() -> ExitCode {
     #[cfg(unix)]
     memory::set_up();
-    let cli = match Cli::of_program() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let mut command = args::command(&arguments);
+    let cli = match Cli::of(&mut command, &arguments) {
         Ok(cli) => cli,
-        Err(error) => return commands::wrong_arguments(&error),
+        Err(error) => return commands::wrong_arguments(error, &command, &arguments),
     };
     terminal::set_up(cli.color, cli.verbose);
     let status = match panics::contained(|| run(cli)) {
@@ -67,6 +70,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Ingest(args) => commands::ingest::run(args, &settings),
         Command::Watch(args) => commands::watch::run(*args, &settings),
         Command::Report(args) => commands::report::run(*args, &settings),
+        Command::Sessions(args) => commands::sessions::run(*args, &settings),
         Command::Show(args) => commands::show::run(*args, &settings),
         Command::Query(args) => commands::query::run(args, &settings),
         Command::Check(args) => commands::check::run(*args, &settings),

@@ -1,4 +1,4 @@
-//! `report behaviour`: measures of sessions that were computed by hand. docs/behaviour.md defines them.
+//! `report behavior`: measures of sessions that were computed by hand. docs/behavior.md defines them.
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints};

@@ -92,7 +92,7 @@ fn the_page_adds_up_to_the_reports() {
             {
                 assert_eq!(sum(&data, "tools", column), whole(&tools, name), "{name} {scope:?}");
             }
-            assert_eq!(sum(&data, "troubles", "rows"), whole(&total("errors"), "problems"), "{scope:?}");
+            assert_eq!(sum(&data, "troubles", "rows"), whole(&total("errors"), "events"), "{scope:?}");
             assert_eq!(sum(&data, "sessions", "listed"), whole(&total("sessions"), "sessions"), "{scope:?}");
             // The page lists all causes, also those that the total of the report excludes.
             let options =

@@ -64,6 +64,8 @@ mod views;
 mod waste;
 #[cfg(all(feature = "archive", unix))]
 mod watch;
+#[cfg(feature = "archive")]
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

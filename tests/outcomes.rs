@@ -52,6 +52,32 @@ fn number(frame: &DataFrame, name: &str, row: usize) -> Option<f64> {
     frame.column(name).unwrap().cast(&DataType::Float64).unwrap().f64().unwrap().get(row)
 }
 
+/// The dimensions of verdicts: each trial is in the group of its verdict, its task and its name.
+#[test]
+fn verdicts_are_dimensions_and_filters() {
+    let tables = tables(&[Some(true), Some(false), None, Some(true), Some(true), None], 3);
+    let groups = |by: &str, only: &[(&str, &str)]| {
+        let only = only.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let scope = reports::Scope { only, ..reports::Scope::default() };
+        let options =
+            Options { by: vec![by.into()], scope, sort: Some(format!("+{by}")), wide: true, ..Options::default() };
+        let report = reports::find("outcomes").unwrap();
+        assert!(report.tables_for(&options).contains(&"verdicts"));
+        let rows = report.run(&tables, &options).unwrap().rows;
+        let names = rows.column(by).unwrap().cast(&DataType::String).unwrap();
+        let names: Vec<String> = names.str().unwrap().iter().map(|name| name.unwrap_or("?").to_owned()).collect();
+        let trials = (0..rows.height()).map(|row| number(&rows, "trials", row).unwrap() as u32);
+        names.into_iter().zip(trials).collect::<Vec<_>>()
+    };
+    let of =
+        |groups: &[(&str, u32)]| groups.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<Vec<_>>();
+    assert_eq!(groups("verdict", &[]), of(&[("failed", 1), ("passed", 3), ("unjudged", 2)]));
+    assert_eq!(groups("task", &[]), of(&[("t0", 2), ("t1", 2), ("t2", 2)]));
+    assert_eq!(groups("trial", &[("task", "t1")]), of(&[("0", 1), ("1", 1)]));
+    assert_eq!(groups("task", &[("verdict", "passed")]), of(&[("t0", 2), ("t1", 1)]));
+    assert_eq!(groups("runtime", &[("passed", "false")]), of(&[("codex", 1)]));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -99,8 +99,7 @@ fn the_periods_are_those_of_reports() {
         let overview = Overview::of(&tables, &now).unwrap();
         for period in &overview.periods {
             let scope = Scope {
-                since: Some(format!("{}d", period.days - 1).parse().unwrap()),
-                until: Some("0d".parse().unwrap()),
+                since: Some(format!("{}d", period.days).parse().unwrap()),
                 timezone: now.time_zone().iana_name().unwrap().to_owned(),
                 now: now.timestamp(),
                 ..Scope::default()

@@ -9,7 +9,7 @@ use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{Format, ReportStyle, Roles, Screen, TableStyle, render};
 use agentlogs::analysis::reports::{
-    self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, PriceAs, REPORTS, Report, Scope, Undated,
+    self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, PriceAs, REPORTS, Report, Scope, Undated, WeekStart,
 };
 use agentlogs::base::width::width;
 use agentlogs::prices::Catalog;
@@ -261,6 +261,72 @@ fn default_columns_fit_a_page() {
     assert!(by_model("json").contains("{\"model\": null,"));
 }
 
+/// Days of the week are in the order of the week, hours of the day in that of the day, and each of them occurs once.
+#[test]
+fn recurring_times_are_in_their_order() {
+    let by = |name: &str, week_start| {
+        let scope = Scope { timezone: "Asia/Kolkata".to_owned(), week_start, ..Scope::default() };
+        let options = Options { by: vec![name.to_owned()], scope, total: true, wide: true, ..Options::default() };
+        let answer = run(reports::find("cost").unwrap(), &options);
+        assert_eq!(
+            answer.rows.column("turns").unwrap().i64().unwrap().sum(),
+            answer.total.unwrap().column("turns").unwrap().i64().unwrap().sum()
+        );
+        texts(&answer.rows, name).iter().map(|text| text.trim_matches('"').to_owned()).collect::<Vec<_>>()
+    };
+    let days = by("weekday", WeekStart::Monday);
+    let week = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "null"];
+    assert_eq!(days, week.iter().copied().filter(|day| days.iter().any(|it| it == day)).collect::<Vec<_>>());
+    let from_sunday = by("weekday", WeekStart::Sunday);
+    assert_eq!(from_sunday.iter().position(|day| day == "Sunday"), Some(0), "{from_sunday:?}");
+    let hours = by("hour_of_day", WeekStart::Monday);
+    assert!(hours.len() > 5 && hours.len() <= 25 && hours[..hours.len() - 1].is_sorted(), "{hours:?}");
+    assert!(hours.iter().all(|hour| hour == "null" || (hour.len() == 5 && hour.ends_with(":00"))), "{hours:?}");
+}
+
+/// The name of a model is canonical, also where all rows in scope have one other spelling.
+#[test]
+fn names_of_models_do_not_depend_on_the_scope() {
+    let by = |name: &str, model: Option<&str>| {
+        let only = model.map(|model| ("model".to_owned(), model.to_owned())).into_iter().collect();
+        let scope = Scope { only, ..Scope::default() };
+        let options = Options { by: vec![name.to_owned()], scope, ..Options::default() };
+        texts(&run(reports::find("cost").unwrap(), &options).rows, name)
+    };
+    let all = by("model", None);
+    assert!(by("model_as_logged", None).contains(&"\"claude-sonnet-4-5-20250929\"".to_owned()));
+    for logged in ["claude-sonnet-4-5-20250929", "claude-sonnet-4-5"] {
+        let found = by("model", Some(logged));
+        assert_eq!(found, ["\"claude-sonnet-4-5\""], "{logged}");
+        assert!(all.contains(&found[0]));
+    }
+    assert_eq!(by("model_as_logged", Some("claude-sonnet-4-5-20250929")), ["\"claude-sonnet-4-5-20250929\""]);
+}
+
+/// A bound of time that excludes everything is an error in every report that takes bounds.
+#[test]
+fn an_empty_period_is_an_error() {
+    let scope = |since: &str, until: &str| Scope {
+        since: Some(since.parse().unwrap()),
+        until: Some(until.parse().unwrap()),
+        now: "2026-11-24T12:00:00Z".parse().unwrap(),
+        ..Scope::default()
+    };
+    for report in REPORTS.iter().filter(|report| report.name != "health") {
+        let options = Options { scope: scope("2026-11-20", "2026-11-19"), ..Options::default() };
+        let error = report.run(&tables(), &options).unwrap_err().to_string();
+        let expected =
+            "no time is between --since 2026-11-20 (2026-11-20 00:00) and --until 2026-11-19 (2026-11-20 00:00)";
+        assert_eq!(error, expected, "{}", report.name);
+    }
+    let run = |since: &str, until: &str| {
+        let options = Options { scope: scope(since, until), ..Options::default() };
+        reports::find("cost").unwrap().run(&tables(), &options).is_ok()
+    };
+    assert!(run("yesterday", "yesterday") && run("2026-11", "2026-11") && run("14d", "7d"));
+    assert!(!run("7d", "14d") && !run("today", "yesterday"));
+}
+
 /// Times later than a day from now are a finding, and no period that ends now contains them.
 #[test]
 fn times_in_the_future_are_a_finding_and_in_no_period() {
@@ -372,6 +438,7 @@ const SUMS: &[&str] = &[
     "difference_usd",
     "edit_calls",
     "errors",
+    "events",
     "explore_calls",
     "file_edits",
     "input_tokens",
@@ -381,7 +448,6 @@ const SUMS: &[&str] = &[
     "lines_removed_again",
     "model_time_ms",
     "output_tokens",
-    "problems",
     "repeated_calls",
     "reported_cost_usd",
     "result_bytes",

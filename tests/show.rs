@@ -16,7 +16,7 @@ fn sample_frames() -> Frames {
 }
 
 fn style(width: usize, color: bool) -> TextStyle {
-    TextStyle { width, color, currency: Currency::default(), zone: TimeZone::UTC }
+    TextStyle { width, color, currency: Currency::default(), zone: TimeZone::UTC, is_whole: false }
 }
 
 /// Every session has a timeline with all of its rows, whose sums are those of the session, and whose lines fit the width.

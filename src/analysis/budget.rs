@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use polars::prelude::DataType;
 
 use super::reports::{Answer, Cost, Error, Frames, LeftOut, Options, REPORTS, Report, Scope, find};
+use crate::store::query::near;
 
 /// Which values a bound permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +39,10 @@ pub struct MeasureBound {
 
 /// A measure that no report has, or that is not a number.
 #[derive(Debug, thiserror::Error)]
-#[error("no report has a measure {name:?}; the measures are: {list}")]
+#[error("no report has a measure {name:?}; {suggestion}")]
 pub struct UnknownMeasure {
     name: String,
-    list: String,
+    suggestion: String,
 }
 
 impl MeasureBound {
@@ -51,7 +52,7 @@ impl MeasureBound {
     /// When there is no such measure.
     pub fn new(name: &str, side: Side, limit: f64) -> Result<Self, UnknownMeasure> {
         let (report, measure) = name.split_once('.').map_or((None, name), |(report, measure)| (Some(report), measure));
-        let candidates = REPORTS.iter().filter(|candidate| report.is_none_or(|report| candidate.name == report));
+        let candidates = REPORTS.iter().filter(|candidate| report.is_none_or(|report| candidate.is_named(report)));
         let measures = candidates.flat_map(|report| report.bounded().iter().map(move |found| (report, found)));
         let mut measures = measures.filter(|(_, found)| found.is_always_computed());
         if let Some((report, found)) = measures.find(|(_, found)| found.name == measure) {
@@ -65,7 +66,11 @@ impl MeasureBound {
             .collect();
         names.sort_unstable();
         names.dedup();
-        Err(UnknownMeasure { name: name.to_owned(), list: names.join(", ") })
+        let suggestion = match near(measure, names.iter().copied()) {
+            Some(near) => format!("did you mean {near}?"),
+            None => format!("the measures are: {}", names.join(", ")),
+        };
+        Err(UnknownMeasure { name: name.to_owned(), suggestion })
     }
 
     /// Whether it is about tokens or their cost.

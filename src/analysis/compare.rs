@@ -13,6 +13,7 @@ use polars::prelude::*;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::outcomes::pairs::{self, MIN_PAIRS, Paired, Tasks};
 use crate::analysis::outcomes::statistics::SEED;
+use crate::analysis::reports::with_reports;
 use crate::analysis::rows::{self, Error, Frames, Judged, LeftOut, Scope, Unjudged};
 use crate::store::frames::sessions;
 
@@ -245,7 +246,7 @@ impl Cohort {
             sessions::TOOL_ERRORS,
         ];
         let texts = [sessions::RUNTIME, sessions::SESSION_ID, sessions::STATUS].map(col).into_iter();
-        let (sessions, left_out) = rows::sessions(tables, scope)?;
+        let (sessions, left_out) = rows::sessions(tables, scope).map_err(with_reports)?;
         let (trials, judged) = judged_trials(&sessions, tables, unjudged)?;
         let frame = sessions
             .select(texts.chain(numbers.map(number)).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! `report behaviour`: its measures over groups of sessions. docs/behaviour.md defines them.
+//! `report behavior`: its measures over groups of sessions. docs/behavior.md defines them.
 
 use polars::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The measures of one session. Unknown values are `None`: see docs/behaviour.md.
+//! The measures of one session. Unknown values are `None`: see docs/behavior.md.
 
 use std::collections::HashSet;
 

@@ -32,6 +32,32 @@ pub(in crate::analysis) fn add_outcomes(rows: LazyFrame, tables: &Frames) -> Pol
     Ok(rows.join(outcomes.lazy(), KEY.map(col), KEY.map(col), JoinType::Left.into()))
 }
 
+/// Columns of a session's trial as its verdicts state them: see [`outcomes_of_sessions`].
+pub(in crate::analysis) const OUTCOME_PASSED: &str = "outcome_passed";
+pub(in crate::analysis) const OUTCOME_TASK: &str = "outcome_task";
+pub(in crate::analysis) const OUTCOME_TRIAL: &str = "outcome_trial";
+
+/// The sessions whose trial has a verdict, by their keys: whether it passed, its task and its name.
+pub(in crate::analysis) fn outcomes_of_sessions(tables: &Frames) -> PolarsResult<LazyFrame> {
+    let mut trials = Trials::read(tables)?;
+    let rows =
+        tables.table(sessions::TABLE).select(KEY.map(col)).sort(KEY, SortMultipleOptions::default()).collect()?;
+    let keys = if trials.has_verdicts() { keys_of(&rows)? } else { Vec::new() };
+    let outcomes: Vec<(Key, Outcome)> = keys.into_iter().map(|key| (key.clone(), trials.of(&key).outcome)).collect();
+    let text = |name: &str, of: &dyn Fn(&(Key, Outcome)) -> Option<String>| {
+        Column::new(name.into(), outcomes.iter().map(of).collect::<Vec<Option<String>>>())
+    };
+    let passed = outcomes.iter().map(|(_, outcome)| outcome.passed).collect::<Vec<Option<bool>>>();
+    let columns = vec![
+        text(sessions::RUNTIME, &|(key, _)| Some(key.0.clone())),
+        text(sessions::SESSION_ID, &|(key, _)| Some(key.1.clone())),
+        Column::new(OUTCOME_PASSED.into(), passed),
+        text(OUTCOME_TASK, &|(_, outcome)| outcome.task.clone()),
+        text(OUTCOME_TRIAL, &|(_, outcome)| outcome.trial.as_ref().map(|(_, _, trial)| trial.clone())),
+    ];
+    Ok(DataFrame::new(outcomes.len(), columns)?.lazy())
+}
+
 fn keys_of(frame: &DataFrame) -> PolarsResult<Vec<Key>> {
     let [runtimes, ids] = KEY.map(|name| frame.column(name).and_then(|column| column.str()));
     let (runtimes, ids) = (runtimes?, ids?);

@@ -79,7 +79,7 @@ fn losses(overview: &Overview) -> Vec<Loss> {
     }
     if lost.unpriced_tokens > 0 {
         let text = format!("{} tokens of the last 30 days without a price", short(lost.unpriced_tokens.into()));
-        add(text, "report cost --since 29d --sort unpriced_tokens");
+        add(text, "report cost --last 30d --sort unpriced_tokens");
     }
     if lost.undated.rows > 0 {
         add(format!("{} without a time", counted(lost.undated.rows, "row")), "report cost --undated only");

@@ -159,7 +159,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
     let mut next = || frames.next().unwrap_or_default();
     let (turns, tools, troubles) = (next(), next(), next());
     let (waste, behaviour, sessions) = (next(), next(), next());
-    let now = scope.now()?;
+    let now = scope.zoned()?;
     let zone = now.time_zone().clone();
     Ok(Cells { turns, tools, troubles, omits_measured, waste, behaviour, sessions, trials, zone, left_out })
 }

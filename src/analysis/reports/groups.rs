@@ -11,14 +11,11 @@ use super::spec::Groups;
 use crate::analysis::outcomes::frame::add_outcomes;
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{
-    Context, Cost, Error, Extended, Frames, Grouping, Judged, LeftOut, SESSION_KEY, Top, is_time, names, round,
+    Context, Cost, Error, Extended, Frames, Grouping, Judged, LeftOut, SESSION_KEY, Top, is_time, names, order_of,
+    round,
 };
 use crate::prices::Catalog;
 use crate::store::frames::{sessions, turns};
-
-/// Columns of groups by model: the first and the last spelling of the model in the logs, by their letters.
-const FIRST_SPELLING: &str = "first_spelling";
-const LAST_SPELLING: &str = "last_spelling";
 
 /// The rows of a report.
 ///
@@ -28,7 +25,7 @@ pub(super) fn run(report: &'static str, groups: &Groups, tables: &Frames, option
     let plan = Plan::new(groups, options)?;
     let selected = plan.select(report, groups, tables)?;
     let (rows, total) = plan.aggregate(&selected)?;
-    let rows = plan.arrange(rows, selected.spelling.is_some())?;
+    let rows = plan.arrange(rows)?;
     let total = total.map(|total| plan.total(total)).transpose()?;
     let (rows, more) = options.limited(rows.collect()?);
     let Selected { left_out, judged, .. } = selected;
@@ -55,8 +52,6 @@ struct Selected {
     rows_of_total: Option<LazyFrame>,
     /// The values of the dimensions.
     keys: Vec<Expr>,
-    /// The model as logged, where models are a dimension.
-    spelling: Option<Expr>,
     left_out: LeftOut,
     judged: Option<Judged>,
 }
@@ -85,8 +80,6 @@ impl<'a> Plan<'a> {
         let options = self.options;
         let mut grouping = Grouping::new(report, groups.rows, tables, &options.scope, options.cost)?;
         let keys = self.by.iter().map(|name| grouping.dimension(name)).collect::<Result<Vec<_>, _>>()?;
-        let has_models = self.by.contains(&"model");
-        let spelling = has_models.then(|| grouping.dimension("model_as_logged")).transpose()?;
         if self.computed.iter().any(|measure| measure.needs_session) {
             grouping.join_sessions()?;
         }
@@ -108,7 +101,7 @@ impl<'a> Plan<'a> {
         if self.computed.iter().any(|measure| measure.needs_outcome) {
             rows = add_outcomes(rows, tables)?;
         }
-        let selected = Selected { rows, rows_of_total, keys, spelling, left_out: grouping.left_out, judged };
+        let selected = Selected { rows, rows_of_total, keys, left_out: grouping.left_out, judged };
         Ok(self.with_session_key(selected, tables)?)
     }
 
@@ -143,11 +136,8 @@ impl<'a> Plan<'a> {
 
     fn collect(&self, selected: &Selected, quantiles: &Quantiles) -> PolarsResult<(DataFrame, Option<DataFrame>)> {
         let (aggregations, lists) = (self.aggregations(), quantiles.lists());
-        let spellings = selected.spelling.as_ref().map_or_else(Vec::new, |spelling| {
-            vec![spelling.clone().min().alias(FIRST_SPELLING), spelling.clone().max().alias(LAST_SPELLING)]
-        });
         let groups = selected.rows.clone().group_by(&selected.keys);
-        let groups = groups.agg([&aggregations[..], &lists, &spellings].concat());
+        let groups = groups.agg([&aggregations[..], &lists].concat());
         let total = self.options.total.then(|| match selected.rows_of_total.clone() {
             Some(all) => all.select([&aggregations[..], &lists].concat()),
             // The quantiles are those of the groups' lists.
@@ -163,11 +153,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The groups with all measures, sorted.
-    fn arrange(&self, groups: DataFrame, has_spellings: bool) -> PolarsResult<LazyFrame> {
+    fn arrange(&self, groups: DataFrame) -> PolarsResult<LazyFrame> {
         let mut groups = self.derive(groups);
-        if has_spellings {
-            groups = groups.with_column(shown_model()?);
-        }
         for over_groups in self.computed.iter().filter_map(|measure| measure.over_groups) {
             groups = over_groups(groups)?;
         }
@@ -232,14 +219,6 @@ fn names_in(expression: &Expr) -> impl Iterator<Item = PlSmallStr> + use<> {
     expression.clone().meta().root_names().into_iter()
 }
 
-/// The name of a model as reports show it: its only spelling in the logs, if all groups of the model have the same, else its
-/// canonical name. See docs/reports.md#dimensions.
-fn shown_model() -> PolarsResult<Expr> {
-    let first = col(FIRST_SPELLING).min().over([col(turns::MODEL)])?;
-    let last = col(LAST_SPELLING).max().over([col(turns::MODEL)])?;
-    Ok(when(first.clone().eq(last)).then(first).otherwise(col(turns::MODEL)).alias(turns::MODEL))
-}
-
 /// The dimensions of the options, or else those of the report, each once.
 fn dimensions<'a>(default: &[&'a str], options: &'a Options) -> Vec<&'a str> {
     let mut by: Vec<&str> = options.by.iter().map(String::as_str).collect();
@@ -286,5 +265,6 @@ fn sorted(groups: LazyFrame, by: &[&str], first: Option<&str>, options: &Options
         *first = is_descending;
     }
     let order = SortMultipleOptions::default().with_order_descending_multi(order).with_nulls_last(true);
-    groups.sort(columns, order)
+    let keys: Vec<Expr> = columns.iter().map(|name| order_of(name, options.scope.week_start)).collect();
+    groups.sort_by_exprs(keys, order)
 }

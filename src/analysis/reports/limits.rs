@@ -8,7 +8,7 @@ use super::options::Options;
 use super::spec::List;
 use crate::analysis::limits::{Rates, Window, windows_of};
 use crate::analysis::rows::measure::{Measure, max};
-use crate::analysis::rows::{Bound, Error, Frames, LeftOut, Scope, Undated, round};
+use crate::analysis::rows::{Error, Frames, LeftOut, Scope, Undated, round};
 use crate::base::time::Time;
 use crate::store::frames::{limits, sessions, time_type, turns};
 
@@ -120,12 +120,9 @@ fn windows_in_time(tables: &Frames, options: &Options) -> Result<(Vec<Window>, L
     if scope.undated.is_some_and(|undated| undated != Undated::Exclude) {
         return Err(Error::UndatedLimits);
     }
-    let zoned = scope.now()?;
-    let edge = |bound: Option<Bound>, is_end| -> Result<Option<Time>, Error> {
-        let edge = bound.map(|bound| bound.edge(&zoned, is_end)).transpose()?;
-        Ok(edge.map(|edge| Time::from_micros(edge.as_microsecond())))
-    };
-    let (since, until) = (edge(scope.since, false)?, edge(scope.end(), true)?);
+    let (since, until) = scope.edges()?;
+    let time = |edge: jiff::Timestamp| Time::from_micros(edge.as_microsecond());
+    let (since, until) = (since.map(time), until.map(time));
     let (mut windows, left_out) = windows_of(tables, scope, now(scope), options.cost)?;
     windows.retain(|window| {
         since.is_none_or(|since| window.ends_at.is_some_and(|end| end > since))

@@ -259,7 +259,7 @@ pub static REPORTS: &[Report] = &[
             by: &["runtime", "kind", "code"],
             measures: &[
                 rows(
-                    "problems",
+                    "events",
                     "Events other than compactions and subagents, and failed sessions without an error event",
                 ),
                 SESSIONS.wide(),
@@ -282,7 +282,7 @@ pub static REPORTS: &[Report] = &[
         }),
     },
     Report {
-        name: "behaviour",
+        name: "behavior",
         about: "How agents work: exploring, editing, verifying, repeated calls, time",
         body: Body::Groups(Groups { rows: &Behaviour, by: &["runtime"], measures: behaviour::MEASURES, top: None }),
     },

@@ -17,6 +17,7 @@
 //! dimensions   which reports accept a dimension
 //! lower_bound  how much of a cost is a lower bound
 //! unmatched    filters that match no session
+//! sessions     the sessions as a list, the newest first
 //! cells        the aggregates of the dashboard
 //! ```
 
@@ -35,20 +36,23 @@ mod own_rows;
 mod price_as;
 mod quantiles;
 mod run;
+pub(crate) mod sessions;
 pub(crate) mod spec;
 mod unmatched;
 
 pub use answer::Answer;
+pub(super) use dimensions::with_reports;
 pub use doubts::content_doubts;
 pub use list::REPORTS;
 pub use lower_bound::{LowerBound, is_lower_bound, lower_bound};
 pub use options::Options;
 pub use price_as::{PriceAs, similar_models};
 pub use run::find;
+pub use sessions::{TABLES_OF_SESSIONS, session_list, sessions_for_people};
 pub use spec::Report;
 pub use unmatched::unmatched;
 
 pub use crate::analysis::rows::{
-    Bound, Cost, DIMENSIONS, Dimension, Error, Frames, LeftOut, Measure, ProjectNames, Scope, Undated, WeekStart,
+    Bound, Cost, Current, DIMENSIONS, Dimension, Error, Frames, LeftOut, Measure, ProjectNames, Scope, Undated, WeekStart,
     is_time, sessions,
 };

@@ -1,12 +1,13 @@
 //! What can be asked of a report.
 
 use super::answer::Answer;
+use super::dimensions::{not_of_report, with_reports};
 use super::groups;
 use super::list::REPORTS;
 use super::options::Options;
 use super::spec::{Body, Groups, Report};
 use crate::analysis::rows::measure::Measure;
-use crate::analysis::rows::{DIMENSIONS, Dimension, Error, Frames, Unjudged, names};
+use crate::analysis::rows::{DIMENSIONS, Dimension, Error, Frames, Unjudged, is_of_verdicts, names};
 use crate::store::frames::{turns, verdicts};
 
 /// The report of that name.
@@ -15,11 +16,16 @@ use crate::store::frames::{turns, verdicts};
 /// When no report has that name.
 pub fn find(name: &str) -> Result<&'static Report, Error> {
     let list = || names(REPORTS.iter().map(|report| report.name));
-    let report = REPORTS.iter().find(|report| report.name == name);
+    let report = REPORTS.iter().find(|report| report.is_named(name));
     report.ok_or_else(|| Error::Report { name: name.to_owned(), list: list() })
 }
 
 impl Report {
+    /// Whether it has this name, in American or in British spelling.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name == name || (self.name == "behavior" && name == "behaviour")
+    }
+
     /// Its columns after the dimensions.
     pub fn measures(&self) -> &'static [Measure] {
         match &self.body {
@@ -61,15 +67,27 @@ impl Report {
         }
     }
 
+    /// The same, with the tables that the dimensions and filters of the options need.
+    pub fn tables_for(&self, options: &Options) -> Vec<&'static str> {
+        let mut tables = self.tables();
+        let by = options.by.iter().any(|name| is_of_verdicts(name));
+        if (by || options.scope.needs_verdicts()) && !tables.contains(&verdicts::TABLE) {
+            tables.push(verdicts::TABLE);
+        }
+        tables
+    }
+
     /// Its dimensions, apart from labels.
     pub fn dimensions(&self) -> impl Iterator<Item = &'static Dimension> {
         DIMENSIONS.iter().filter(|dimension| self.has(dimension))
     }
 
-    /// Whether its rows have this dimension.
+    /// Whether its rows have this dimension, and none of its measures has the same name.
     pub fn has(&self, dimension: &Dimension) -> bool {
         match &self.body {
-            Body::Groups(groups) => dimension.is_of(|column| groups.rows.has(column)),
+            Body::Groups(Groups { rows, measures, .. }) => {
+                dimension.is_of(|column| rows.has(column)) && measures.iter().all(|it| it.name != dimension.name)
+            }
             Body::List(_) => false,
         }
     }
@@ -101,10 +119,11 @@ impl Report {
     /// When an option names something that does not exist, or the tables cannot be read.
     pub fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
         self.check(options)?;
-        match &self.body {
+        let answer = match &self.body {
             Body::Groups(groups) => groups::run(self.name, groups, tables, options),
             Body::List(list) => list.run(tables, options),
-        }
+        };
+        answer.map_err(with_reports)
     }
 
     /// Checks that the report has the options that only some reports have.
@@ -127,6 +146,10 @@ impl Report {
         if options.price_as.is_some() && !self.measures().iter().any(|measure| measure.needs_price_as) {
             return Err(Error::NotOfCost(self.name));
         }
-        Ok(())
+        let is_measure = |name: &&String| self.measures().iter().any(|measure| measure.name == name.as_str());
+        match options.by.iter().find(is_measure) {
+            Some(dimension) => Err(not_of_report(self.name, dimension)),
+            None => Ok(()),
+        }
     }
 }

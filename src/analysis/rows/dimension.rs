@@ -1,5 +1,8 @@
 //! The dimensions that reports group by and filter by: names, meanings, and where their values come from.
 
+use polars::prelude::*;
+
+use super::week_start::WeekStart;
 use crate::store::frames::{events, file_changes, sessions, tool_calls, turns};
 
 /// A dimension: a line of [`DIMENSIONS`].
@@ -28,13 +31,15 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_row("format", "Format of the log", turns::FORMAT),
     of_row_or_session("git_branch", "Branch that was checked out", sessions::GIT_BRANCH),
     of_session("host", "Machine on which the log was written", sessions::HOST),
-    formatted("hour", "Local hour", "%Y-%m-%d %H:00"),
-    of_row("kind", "Kind of problem: error, retry, permission_denial and others", events::KIND),
+    formatted("hour", "Local hour of a day: 2026-10-05 08:00", "%Y-%m-%d %H:00"),
+    recurring("hour_of_day", "Local hour of all days together: 00:00 to 23:00", "%H:00"),
+    of_row("kind", "Kind of event: error, retry, permission_denial and others", events::KIND),
     of_row("mcp_server", "MCP server that offers the tool", tool_calls::MCP_SERVER),
     of_row_or_session("model", "Model, one name for all of its spellings", turns::CANONICAL_MODEL),
     of_row_or_session("model_as_logged", "Model as the log names it", turns::MODEL),
     formatted("month", "Local month", "%Y-%m"),
     of_row("operation", "Create, update, delete or move", file_changes::OPERATION),
+    of_outcome("passed", "Whether the trial passed by its verdict", Outcome::Passed),
     of_row("path", "Path of the changed file", file_changes::PATH),
     of_session("project", "Working directory; worktrees belong to their project", sessions::PROJECT),
     of_row("provider", "Provider as the log names it", turns::PROVIDER),
@@ -44,10 +49,17 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_row("session", "Id of the session", turns::SESSION_ID),
     of_session("status", "Outcome of the session", sessions::STATUS),
     of_row("target", "File, host or program that the call is for", tool_calls::TARGET),
+    of_outcome("task", "Task of the trial, as in verdicts", Outcome::Task),
     of_row("tool", "Name of the tool", tool_calls::TOOL),
+    of_outcome("trial", "Name of the trial of its task, as in verdicts", Outcome::Trial),
     of_session("user", "Account whose log it is", sessions::USER_NAME),
+    of_outcome("verdict", "The same as a word: passed, failed, unjudged", Outcome::Verdict),
     week("week", "Local week, by its first day"),
+    recurring(WEEKDAY, "Local day of all weeks together: Monday to Sunday", "%A"),
 ];
+
+/// The dimension of the days of all weeks.
+pub(super) const WEEKDAY: &str = "weekday";
 
 /// The prefix of dimensions whose value is that of a label: `label:experiment`.
 pub(super) const LABEL: &str = "label:";
@@ -70,6 +82,20 @@ pub(in crate::analysis) enum Value {
     Week,
     /// The local time in a format of `strftime`.
     Formatted(&'static str),
+    /// The same, of times that recur: in every day or week.
+    Recurring(&'static str),
+    /// What the verdicts of its trial state.
+    OfOutcome(Outcome),
+}
+
+/// What the verdicts of a trial state.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::analysis) enum Outcome {
+    Passed,
+    /// As a word, also of trials without a verdict.
+    Verdict,
+    Task,
+    Trial,
 }
 
 const fn of_row(name: &'static str, about: &'static str, column: &'static str) -> Dimension {
@@ -96,6 +122,14 @@ const fn formatted(name: &'static str, about: &'static str, form: &'static str) 
     Dimension { name, about, value: Value::Formatted(form) }
 }
 
+const fn recurring(name: &'static str, about: &'static str, form: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::Recurring(form) }
+}
+
+const fn of_outcome(name: &'static str, about: &'static str, outcome: Outcome) -> Dimension {
+    Dimension { name, about, value: Value::OfOutcome(outcome) }
+}
+
 impl Dimension {
     /// The dimension of that name.
     pub fn find(name: &str) -> Option<&'static Self> {
@@ -105,6 +139,16 @@ impl Dimension {
     /// Whether its values are days, weeks, months or hours.
     pub const fn is_time(&self) -> bool {
         matches!(self.value, Value::Day | Value::Week | Value::Formatted(_))
+    }
+
+    /// Whether its values are hours of a day or days of a week.
+    pub const fn is_recurring(&self) -> bool {
+        matches!(self.value, Value::Recurring(_))
+    }
+
+    /// Whether its values are those of verdicts.
+    pub const fn is_of_verdicts(&self) -> bool {
+        matches!(self.value, Value::OfOutcome(_))
     }
 
     /// Whether rows have it that have the columns for which `has` is true.
@@ -125,7 +169,26 @@ pub(super) fn columns_of_session() -> impl Iterator<Item = &'static str> {
     columns.chain(ALSO_OF_SESSION.iter().copied())
 }
 
-/// Whether a dimension of that name is one of time.
+/// Whether a dimension of that name is one of time, so that its values have an order of their own.
 pub fn is_time(name: &str) -> bool {
-    Dimension::find(name).is_some_and(Dimension::is_time)
+    Dimension::find(name).is_some_and(|dimension| dimension.is_time() || dimension.is_recurring())
+}
+
+/// Whether a dimension of that name is one of verdicts.
+pub(in crate::analysis) fn is_of_verdicts(name: &str) -> bool {
+    Dimension::find(name).is_some_and(Dimension::is_of_verdicts)
+}
+
+/// The days of the week in their order, as the dimension shows them.
+const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+/// The value by which rows are sorted by a dimension: the value itself, or the number of the day in a week.
+pub(in crate::analysis) fn order_of(name: &str, week_start: WeekStart) -> Expr {
+    if name != WEEKDAY {
+        return col(name);
+    }
+    let days = WEEKDAYS.iter().zip(week_start.days_before_monday()..);
+    days.fold(lit(NULL).cast(DataType::Int64), |others, (day, number)| {
+        when(col(name).eq(lit(*day))).then(lit(number % 7)).otherwise(others)
+    })
 }

@@ -5,12 +5,13 @@ use polars::prelude::PolarsError;
 use super::dimension::DIMENSIONS;
 use super::pattern::PatternTooLong;
 use super::scope::UnknownTimezone;
+use crate::store::query::near;
 
 /// Why a report cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No report has this name.
-    #[error("no report {name:?}; there are: {list}")]
+    #[error("no report {name:?}; {suggestion}", suggestion = suggested_report(.name, .list))]
     Report {
         /// The name.
         name: String,
@@ -18,7 +19,7 @@ pub enum Error {
         list: String,
     },
     /// No dimension has this name.
-    #[error("no dimension {0:?}; there are: {list}, label:KEY", list = names(DIMENSIONS.iter().map(|dimension| dimension.name)))]
+    #[error("no dimension {0:?}; {suggestion}", suggestion = suggested_dimension(.0))]
     Dimension(String),
     /// `report health` does not accept this option.
     #[error(
@@ -52,7 +53,7 @@ pub enum Error {
         similar: Vec<String>,
     },
     /// The rows of the report do not have this dimension.
-    #[error("report {report} has no dimension {dimension}; it has: {list}, label:KEY")]
+    #[error("report {report} has no dimension {dimension}{with}; it has: {list}, label:KEY", with = reports_with(.reports))]
     NotOfReport {
         /// The report.
         report: &'static str,
@@ -60,14 +61,28 @@ pub enum Error {
         dimension: String,
         /// The dimensions of the report.
         list: String,
+        /// The reports that have it; empty if there are none, or they are not known.
+        reports: String,
     },
     /// No column to sort by has this name.
-    #[error("no column {column:?} to sort by; there are: {list}")]
+    #[error("no column {column:?} to sort by{near}; there are: {list}", near = suggested_column(.column, .list))]
     Sort {
         /// The name.
         column: String,
         /// The columns of the report.
         list: String,
+    },
+    /// The bounds of time exclude everything.
+    #[error("no time is between --since {since} ({first}) and --until {until} ({end})")]
+    EmptyPeriod {
+        /// The value of `--since`.
+        since: String,
+        /// Its local time.
+        first: String,
+        /// The value of `--until`.
+        until: String,
+        /// Its local time.
+        end: String,
     },
     /// A filter with a `*` is too long.
     #[error(transparent)]
@@ -84,6 +99,48 @@ pub enum Error {
     /// The tables cannot be read.
     #[error(transparent)]
     Polars(#[from] PolarsError),
+}
+
+/// What people write for a report that exists under another name, or with another dimension: the words of other programs.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("blocks", "limits"),
+    ("daily", "cost --by day"),
+    ("hourly", "cost --by hour"),
+    ("monthly", "cost --by month"),
+    ("mcp", "tools --by mcp_server"),
+    ("projects", "cost --by project"),
+    ("repositories", "cost --by repository"),
+    ("runtimes", "cost --by runtime"),
+    ("usage", "tokens"),
+    ("verdicts", "outcomes"),
+    ("weekly", "cost --by week"),
+];
+
+/// The report that a wrong name probably means, or all reports.
+fn suggested_report(name: &str, list: &str) -> String {
+    let other = OTHER_NAMES.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, report)| *report);
+    match other.or_else(|| near(name, list.split(", "))) {
+        Some(report) => format!("did you mean report {report}?"),
+        None => format!("there are: {list}"),
+    }
+}
+
+/// The dimension that a wrong name probably means, or all dimensions.
+fn suggested_dimension(name: &str) -> String {
+    match near(name, DIMENSIONS.iter().map(|it| it.name)) {
+        Some(dimension) => format!("did you mean --by {dimension}?"),
+        None => format!("there are: {}, label:KEY", names(DIMENSIONS.iter().map(|it| it.name))),
+    }
+}
+
+/// The reports that have a dimension which another one does not have.
+fn reports_with(reports: &str) -> String {
+    if reports.is_empty() { String::new() } else { format!(" (of {reports})") }
+}
+
+/// The column that a wrong name probably means.
+fn suggested_column(name: &str, list: &str) -> String {
+    near(name, list.split(", ")).map(|column| format!("; did you mean --sort {column}?")).unwrap_or_default()
 }
 
 /// Similar names, as the end of a message.

@@ -1,17 +1,20 @@
 //! Filters the rows of a report, and gives them the columns of their dimensions.
 
-use jiff::{Timestamp, Zoned};
+use jiff::Timestamp;
 use polars::prelude::*;
 
 use super::cost::Cost;
-use super::dimension::{DIMENSIONS, Dimension, LABEL, Value, columns_of_session};
+use super::dimension::{DIMENSIONS, Dimension, LABEL, Outcome, Value, columns_of_session};
 use super::error::{self, Error};
 use super::left_out::LeftOut;
 use super::pattern::{escaped, matches};
 use super::projects::is_named;
 use super::report_rows::{ReportRows, Sessions};
-use super::scope::{Bound, Scope, Undated, WeekStart};
+use super::scope::{Scope, Undated};
+use super::session_key::KEY;
 use super::sums::known_sum;
+use super::week_start::WeekStart;
+use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
 use crate::base::time::Time;
 use crate::store::frames::{Frames, sessions, time_value, turns};
 
@@ -31,6 +34,8 @@ pub(in crate::analysis) struct Grouping {
     week_start: WeekStart,
     /// The table of sessions; `None` once the rows are joined with it.
     sessions: Option<LazyFrame>,
+    /// The tables of the outcomes; `None` once the rows are joined with them.
+    outcomes: Option<Frames>,
     /// Whether each row is known to have a time.
     has_only_dated: bool,
     /// Whether [`Self::date_rows`] has run.
@@ -48,7 +53,7 @@ impl Grouping {
         scope: &Scope,
         cost: Cost,
     ) -> Result<Self, Error> {
-        let now = scope.now()?;
+        let now = scope.zoned()?;
         let has_only_dated = rows.are_dated(tables);
         let mut rows = rows.frame(tables)?;
         if rows.collect_schema()?.contains(turns::COST_SOURCE) {
@@ -63,6 +68,7 @@ impl Grouping {
             zone,
             week_start: scope.week_start,
             sessions: Some(tables.table(sessions::TABLE)),
+            outcomes: Some(tables.clone()),
             has_only_dated,
             is_dated: false,
             left_out: LeftOut::default(),
@@ -77,7 +83,7 @@ impl Grouping {
             }
             grouping.rows = grouping.rows.filter(is_match);
         }
-        grouping.filter_by_time(scope, &now)?;
+        grouping.filter_by_time(scope)?;
         Ok(grouping)
     }
 
@@ -106,13 +112,12 @@ impl Grouping {
     }
 
     /// Excludes the rows outside of the bounds of time, and undated rows unless the scope includes them.
-    fn filter_by_time(&mut self, scope: &Scope, now: &Zoned) -> Result<(), Error> {
+    fn filter_by_time(&mut self, scope: &Scope) -> Result<(), Error> {
         let undated = scope.undated();
         if !scope.is_bounded() && undated == Undated::Include {
             return Ok(());
         }
-        let edge = |bound: Option<Bound>, is_end| bound.map(|bound| bound.edge(now, is_end)).transpose();
-        let (since, until) = (edge(scope.since, false)?, edge(scope.end(), true)?);
+        let (since, until) = scope.edges()?;
         self.skip_other_days(since, until);
         self.date_rows()?;
         if undated == Undated::Exclude {
@@ -218,6 +223,24 @@ impl Grouping {
         ))
     }
 
+    /// What the verdicts of each row's trial state.
+    fn outcome(&mut self, outcome: Outcome) -> PolarsResult<Expr> {
+        if let Some(outcomes) = self.outcomes.take() {
+            let keys = KEY.map(col);
+            let rows = std::mem::take(&mut self.rows);
+            self.rows = rows.join(outcomes_of_sessions(&outcomes)?, keys.clone(), keys, JoinType::Left.into());
+            self.schema = self.rows.collect_schema()?;
+        }
+        Ok(match outcome {
+            Outcome::Passed => col(OUTCOME_PASSED),
+            Outcome::Task => col(OUTCOME_TASK),
+            Outcome::Trial => col(OUTCOME_TRIAL),
+            Outcome::Verdict => when(col(OUTCOME_PASSED).is_null())
+                .then(lit("unjudged"))
+                .otherwise(when(col(OUTCOME_PASSED)).then(lit("passed")).otherwise(lit("failed"))),
+        })
+    }
+
     /// The value of a dimension, by its name. Joins the sessions if the dimension needs them.
     ///
     /// # Errors
@@ -234,7 +257,8 @@ impl Grouping {
         if !dimension.is_of(has) {
             let list = DIMENSIONS.iter().filter(|dimension| dimension.is_of(has)).map(|dimension| dimension.name);
             let list = error::names(list);
-            return Err(Error::NotOfReport { report: self.report, dimension: name.to_owned(), list });
+            let (report, dimension) = (self.report, name.to_owned());
+            return Err(Error::NotOfReport { report, dimension, list, reports: String::new() });
         }
         let expression = match dimension.value {
             Value::OfRow(column) => col(column),
@@ -249,7 +273,10 @@ impl Grouping {
                 let first = 3 + self.week_start.days_before_monday();
                 self.of_local_time(DataType::Date, move |time| day_of(time) - (day_of(time) + first).rem_euclid(7))?
             }
-            Value::Formatted(form) => self.of_local_time(LOCAL_TIME, |time| time)?.dt().to_string(form),
+            Value::OfOutcome(outcome) => self.outcome(outcome)?,
+            Value::Formatted(form) | Value::Recurring(form) => {
+                self.of_local_time(LOCAL_TIME, |time| time)?.dt().to_string(form)
+            }
         };
         Ok(expression.alias(dimension.name))
     }

@@ -2,7 +2,9 @@
 //! from this module on.
 //!
 //! ```text
-//! scope        the filters and the bounds of time
+//! scope        the filters
+//! bound        a bound of time as people write it; edges are the points in time of a scope's bounds
+//! week_start   the day on which weeks begin
 //! cost         the choice of --cost
 //! dimension    the names by which rows are grouped and filtered
 //! pattern      filters with *
@@ -20,9 +22,11 @@
 //! error        why a report cannot be run
 //! ```
 
+mod bound;
 mod calls;
 mod cost;
 mod dimension;
+mod edges;
 mod error;
 mod grouping;
 mod left_out;
@@ -36,10 +40,13 @@ mod session_key;
 mod sorted;
 mod sums;
 mod trials;
+mod week_start;
 
+pub use bound::{Bound, Current};
 pub(super) use calls::{Purpose, agent_of_call, hash_of, is_answer, needs_no_check};
 pub use cost::Cost;
 pub use dimension::{DIMENSIONS, Dimension, is_time};
+pub(super) use dimension::{is_of_verdicts, order_of};
 pub use error::Error;
 pub(super) use error::names;
 pub(super) use grouping::Grouping;
@@ -51,10 +58,11 @@ pub(super) use pattern::matches;
 pub use projects::ProjectNames;
 pub(super) use projects::shown_project;
 pub(super) use report_rows::{Context, Extended, ReportRows, Sessions, Table, Top, Where};
-pub use scope::{Bound, Scope, Undated, WeekStart};
+pub use scope::{Scope, Undated};
 pub(super) use session_key::{KEY, SESSION_KEY};
 pub(super) use sorted::Sorted;
 pub(super) use sums::{count_of, count_of_flag, known_sum, round, sum_of, sum_where};
 pub use trials::{Judged, Unjudged};
+pub use week_start::WeekStart;
 
 pub use crate::store::frames::Frames;

@@ -2,6 +2,7 @@
 
 use polars::prelude::*;
 
+use crate::analysis::reports::sessions::newest_first;
 use crate::analysis::rows::Frames;
 use crate::store::frames::sessions;
 
@@ -23,6 +24,17 @@ pub enum Error {
     /// No id begins with the text, and no log has it as its path.
     #[error("no session {0:?}: no id begins with it, and no log of a session has this path")]
     Missing(String),
+    /// There is no session at all.
+    #[error("no sessions{}", of_runtime(.0.as_deref()))]
+    Empty(Option<String>),
+    /// No session has this number, and no id begins with it.
+    #[error("no session {number}: `agentlogs sessions` lists {count}, and no id begins with {number}")]
+    Number {
+        /// The number.
+        number: usize,
+        /// The number of sessions.
+        count: usize,
+    },
     /// Several ids begin with it.
     #[error("{} sessions begin with {text:?}: {}", .found.len(), listed(.found))]
     Ambiguous {
@@ -52,14 +64,49 @@ pub enum Error {
     Polars(#[from] PolarsError),
 }
 
+fn of_runtime(runtime: Option<&str>) -> String {
+    runtime.map(|runtime| format!(" of the runtime {runtime:?}")).unwrap_or_default()
+}
+
 fn listed(found: &[SessionKey]) -> String {
     let names: Vec<String> = found.iter().take(LISTED).map(|key| format!("{} ({})", key.id, key.runtime)).collect();
     let more = if found.len() > LISTED { ", …" } else { "" };
     names.join(", ") + more
 }
 
-/// The session with this id, else the only one whose id begins with the text, else the only one of the log with this path or
-/// with a path that ends with it. `runtime` limits the candidates. An empty text is the only session of all.
+/// The word for the newest session.
+const LAST: &str = "last";
+
+/// The number of a session in the list, the newest first; `last` is the first one. An id can begin with 0.
+fn number_in_list(text: &str) -> Option<usize> {
+    match text {
+        LAST => Some(1),
+        _ if text.starts_with('0') || text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) => None,
+        _ => text.parse().ok(),
+    }
+}
+
+/// The sessions in the order of the list.
+fn in_order(tables: &Frames, runtime: Option<&str>) -> PolarsResult<Vec<SessionKey>> {
+    let frame = newest_first(tables).collect()?;
+    let (runtimes, ids) = (frame.column(sessions::RUNTIME)?.str()?, frame.column(sessions::SESSION_ID)?.str()?);
+    let keys = runtimes
+        .iter()
+        .zip(ids.iter())
+        .filter_map(|(runtime, id)| Some(SessionKey { id: id?.to_owned(), runtime: runtime?.to_owned() }));
+    Ok(keys.filter(|key| runtime.is_none_or(|runtime| runtime == key.runtime)).collect())
+}
+
+/// The newest session.
+///
+/// # Errors
+/// When there are no sessions, or the tables cannot be read.
+pub fn newest(tables: &Frames, runtime: Option<&str>) -> Result<SessionKey, Error> {
+    find(tables, LAST, runtime)
+}
+
+/// The session with this id, else the one with this number in the list or the newest one, else the only one whose id begins with the text,
+/// else the only one of the log with this path or with a path that ends with it. `runtime` limits the candidates. An empty text is the only session of all.
 ///
 /// # Errors
 /// When no session or several sessions are found, or the tables cannot be read.
@@ -84,6 +131,19 @@ pub fn find(tables: &Frames, text: &str, runtime: Option<&str>) -> Result<Sessio
     let mut found = matching(&|id, _| id == text);
     if found.len() > 1 {
         return Err(Error::Runtimes { text: text_of(), found });
+    }
+    let number = number_in_list(text).filter(|_| found.is_empty());
+    if let Some(number) = number {
+        let list = in_order(tables, runtime)?;
+        if let Some(key) = list.get(number - 1) {
+            return Ok(key.clone());
+        }
+        if list.is_empty() {
+            return Err(Error::Empty(runtime.map(str::to_owned)));
+        }
+        if matching(&|id, _| id.starts_with(text)).is_empty() {
+            return Err(Error::Number { number, count: list.len() });
+        }
     }
     if found.is_empty() {
         found = matching(&|id, _| id.starts_with(text));
@@ -110,6 +170,7 @@ mod tests {
             "runtime" => ["pi", "pi", "zag", "codex", "codex", "codex"],
             "session_id" => ["one", "one-more", "one", "abc", "abd", "b"],
             "source_path" => ["/logs/1.jsonl", "/logs/2.jsonl", "/logs/3.jsonl", "/x/all.jsonl", "/x/all.jsonl", "/x/b.jsonl"],
+            "started_at" => [Some(3_i64), Some(6), Some(5), None, Some(1), Some(1)],
         );
         let tables = Frames::from_iter([("sessions", sessions.unwrap().lazy())]);
         match find(&tables, text, runtime) {
@@ -126,7 +187,15 @@ mod tests {
         assert_eq!(found("/logs/3.jsonl", None).as_deref(), Ok("zag one"));
         assert_eq!(found("./x/b.jsonl", None).as_deref(), Ok("codex b"));
         assert_eq!(found("b.jsonl", None).as_deref(), Ok("codex b"));
+        assert_eq!(found("last", None).as_deref(), Ok("pi one-more"));
+        assert_eq!(found("2", None).as_deref(), Ok("zag one"));
+        assert_eq!(found("4", None).as_deref(), Ok("codex abd"));
+        assert_eq!(found("6", None).as_deref(), Ok("codex abc"), "without a start");
+        assert_eq!(found("last", Some("codex")).as_deref(), Ok("codex abd"));
+        assert_eq!(found("last", Some("amp")), Err("no sessions of the runtime \"amp\"".to_owned()));
         for (text, expected) in [
+            ("7", "no session 7: `agentlogs sessions` lists 6, and no id begins with 7"),
+            ("0", "no session \"0\": no id begins with it, and no log of a session has this path"),
             ("one", "sessions of several runtimes have the id \"one\": one (pi), one (zag); --runtime selects one"),
             ("ab", "2 sessions begin with \"ab\": abc (codex), abd (codex)"),
             (

@@ -1,15 +1,17 @@
 //! One session as a timeline: its responses, calls, changes and events in their order. docs/reports.md#one-session describes it.
 //!
 //! ```text
-//! find      a text of the command line -> the session that it means
-//! short     ids of sessions -> short ones, which find accepts
-//! read      the tables -> the session, and its entries
-//! timeline  entries -> their order, and phases
-//! facts     the session -> lines of names and values
-//! text      the timeline -> text for a terminal
-//! frame     the timeline -> rows, for other programs and Markdown
+//! find       a text of the command line -> the session that it means
+//! short      ids of sessions -> short ones, which find accepts
+//! read       the tables -> the session, and its entries
+//! timeline   entries -> their order, and phases
+//! collapsed  repeated entries -> one line
+//! facts      the session -> lines of names and values
+//! text       the timeline -> text for a terminal
+//! frame      the timeline -> rows, for other programs and Markdown
 //! ```
 
+mod collapsed;
 mod entry;
 mod facts;
 mod find;
@@ -19,7 +21,7 @@ mod short;
 mod text;
 mod timeline;
 
-pub use find::{Error, SessionKey, find};
+pub use find::{Error, SessionKey, find, newest};
 pub use read::TABLES;
 pub use short::short_ids;
 pub use text::TextStyle;

@@ -25,6 +25,7 @@ rows! {
         agent: sessions::AGENT,
         source_path: sessions::SOURCE_PATH,
         project: sessions::PROJECT,
+        cwd: sessions::CWD,
         git_branch: sessions::GIT_BRANCH,
         model: sessions::MODEL,
         models: sessions::MODELS,

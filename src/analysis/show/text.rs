@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::collapsed::{Line, collapsed};
 use super::entry::{Entry, Kind, Phase};
 use super::facts::Value;
 use super::timeline::Timeline;
@@ -23,6 +24,8 @@ pub struct TextStyle {
     pub currency: Currency,
     /// The time zone of times.
     pub zone: TimeZone,
+    /// Whether repeated entries are a line each.
+    pub is_whole: bool,
 }
 
 /// A colour or weight on a terminal: the code of the control sequence.
@@ -39,6 +42,8 @@ enum Paint {
 const NAME: usize = 11;
 /// The smallest width of the text of an entry: a narrower one hides columns of numbers.
 const MIN_TEXT: usize = 24;
+/// The width of the number of a response.
+const TURN: usize = 5;
 /// The columns before the text: the time since the start, the number of the response, and a space.
 const BEFORE: usize = 16;
 
@@ -78,26 +83,44 @@ impl Timeline {
                 columns.retain(|column| column.name != name);
             }
         }
+        let lines = self.lines(style);
         let text_width = style.width.saturating_sub(width(&columns)).max(MIN_TEXT);
+        // Numbers are near the texts that they belong to.
+        let widest =
+            lines.iter().filter(|(_, line, _)| has_values(&line.entry, style)).map(|(_, _, text)| width_of(text));
+        let text_width = text_width.min(widest.max().unwrap_or_default() + 2).max(MIN_TEXT);
         let mut head = format!("{:>8} {:>5}  {:text_width$}", "time", "turn", "");
         for column in &columns {
             let _ = write!(head, "{:>1$}", style.currency.name_of(column.name), column.width);
         }
         let _ = writeln!(out, "\n{}", paint(style, Paint::Bold, head.trim_end()));
         let shown = Shown { timeline: self, style, columns: &columns, text_width };
-        let mut last_phase = None;
-        let mut last_models = [None, None];
-        for (index, entry) in self.entries.iter().enumerate() {
-            if entry.phase != last_phase {
-                last_phase = entry.phase;
-                if let Some(phase) = entry.phase {
-                    let _ = writeln!(out, "{}", paint(style, Paint::Bold, &self.phase_line(phase, index, style)));
-                }
+        for (phase, line, text) in &lines {
+            if let Some(phase) = phase {
+                let _ = writeln!(out, "{}", paint(style, Paint::Bold, phase));
             }
-            let Some(text) = self.text_of(index, &mut last_models) else { continue };
-            out.push_str(&shown.line(entry, &text));
+            out.push_str(&shown.line(line, text));
         }
         out
+    }
+
+    /// The lines of the timeline: the phase that begins with one, the line, and its text.
+    fn lines(&self, style: &TextStyle) -> Vec<(Option<String>, Line, String)> {
+        let lines = if style.is_whole { Line::of_each(&self.entries) } else { collapsed(&self.entries) };
+        let mut last_phase = None;
+        let mut last_models = [None, None];
+        let mut begun = None;
+        let mut shown = Vec::with_capacity(lines.len());
+        for line in lines {
+            if line.entry.phase != last_phase {
+                last_phase = line.entry.phase;
+                begun = line.entry.phase.map(|phase| self.phase_line(phase, line.first, style));
+            }
+            let Some(text) = self.text_of(line.first, &mut last_models) else { continue };
+            let text = if line.count > 1 { format!("{text} ×{}", line.count) } else { text };
+            shown.push((begun.take(), line, text));
+        }
+        shown
     }
 
     /// The session as a document of Markdown: the facts as a list, the timeline as a table.
@@ -153,6 +176,15 @@ impl Timeline {
         format!("{}: {}", phase.as_str(), parts.join(", "))
     }
 
+    /// A path relative to the directory or the project of the session, if it is below one.
+    fn in_project<'t>(&self, path: &'t str) -> &'t str {
+        let below = |directory: &String| {
+            let rest = path.strip_prefix(directory.trim_end_matches(['/', '\\']))?;
+            rest.strip_prefix(['/', '\\']).filter(|rest| !rest.is_empty())
+        };
+        self.directories.iter().find_map(below).unwrap_or(path)
+    }
+
     /// The time since the start of the session.
     fn offset(&self, entry: &Entry) -> String {
         let offset = entry.time.zip(self.session.time).map(|(time, start)| time.saturating_sub(start) / 1000);
@@ -163,8 +195,12 @@ impl Timeline {
     fn text_of(&self, index: usize, last_models: &mut [Option<String>; 2]) -> Option<String> {
         let entry = self.entries.get(index)?;
         let next = |offset: usize| self.entries.get(index + offset);
-        let name = entry.name.as_deref().unwrap_or_default();
-        let detail = entry.detail.as_deref().unwrap_or_default();
+        let is_change = entry.kind == Kind::Edit;
+        let name =
+            entry.name.as_deref().map(|name| if is_change { self.in_project(name) } else { name }).unwrap_or_default();
+        let is_call = entry.kind == Kind::Call;
+        let detail =
+            entry.detail.as_deref().map(|text| if is_call { self.in_project(text) } else { text }).unwrap_or_default();
         let agent = entry.agent.as_deref().filter(|_| entry.is_subagent);
         let text = match entry.kind {
             Kind::Turn => {
@@ -226,9 +262,15 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn line(&self, entry: &Entry, text: &str) -> String {
+    fn line(&self, line: &Line, text: &str) -> String {
         let Self { timeline, style, columns, text_width } = *self;
+        let entry = &line.entry;
         let turn = entry.turn.filter(|_| entry.kind == Kind::Turn).map(|turn| turn.to_string()).unwrap_or_default();
+        let turn = match line.last_turn.filter(|_| entry.kind == Kind::Turn) {
+            Some(last) if turn.len() + last.to_string().len() < TURN => format!("{turn}-{last}"),
+            Some(_) => format!("{turn}-"),
+            None => turn,
+        };
         let time = paint(style, Paint::Dim, &format!("{:>8}", timeline.offset(entry)));
         let is_path = matches!(entry.kind, Kind::Call | Kind::Edit);
         let values: Vec<String> = columns.iter().map(|column| (column.value)(entry, style)).collect();
@@ -265,6 +307,11 @@ fn lines(change: &Entry) -> String {
     let signed = |sign: char, count: Option<i64>| count.map(|count| format!("{sign}{count}"));
     let words = [signed('+', change.lines_added), signed('-', change.lines_removed)];
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether an entry has numbers or a status.
+fn has_values(entry: &Entry, style: &TextStyle) -> bool {
+    COLUMNS.iter().any(|column| !(column.value)(entry, style).is_empty())
 }
 
 fn status(entry: &Entry) -> String {

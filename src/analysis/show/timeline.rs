@@ -17,6 +17,8 @@ pub struct Timeline {
     /// What is known about it.
     pub(super) facts: Vec<Fact>,
     pub(super) entries: Vec<Entry>,
+    /// The working directory and the project, to which paths are relative in a text.
+    pub(super) directories: Vec<String>,
 }
 
 impl Timeline {
@@ -35,8 +37,11 @@ impl Timeline {
         let others = [reader.events()?, reader.children()?];
         let facts = facts(&session, &reader.verdicts()?, &turns);
         let all = turns.into_iter().chain(calls).chain(changes).chain(others.into_iter().flatten());
+        let directories = [session.cwd(0), session.project(0)].into_iter().flatten();
+        let directories = directories.filter(|directory| directory.len() > 1).map(str::to_owned).collect();
         let session = session_entry(&session, 0, Kind::Session);
-        Ok(Self { session, facts, entries: with_phases(ordered(all.collect())) })
+        let entries = with_phases(ordered(all.collect()));
+        Ok(Self { session, facts, entries, directories })
     }
 }
 

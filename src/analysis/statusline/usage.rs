@@ -10,7 +10,7 @@ use super::line::{Spent, WindowLeft};
 use crate::analysis::limits::windows_of;
 use crate::analysis::reports::is_lower_bound;
 use crate::analysis::rows::known_sum;
-use crate::analysis::rows::{self, Bound, Cost, Frames, Scope};
+use crate::analysis::rows::{self, Bound, Cost, Frames, Scope, WeekStart};
 use crate::base::time::Time;
 use crate::store::archive::{self, Archive};
 use crate::store::frames::{limits, sessions, time_value, turns};
@@ -110,8 +110,8 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
     let snapshot = archive.snapshot()?;
     let tables = snapshot.some_tables(&[sessions::TABLE, turns::TABLE, limits::TABLE])?;
     let [sessions, turns, limits] = [sessions::TABLE, turns::TABLE, limits::TABLE].map(|name| tables.table(name));
-    let today = Bound::Day(question.now.date());
-    let (start, end) = (today.edge(&question.now, false)?, today.edge(&question.now, true)?);
+    let edge = |is_end| Bound::Day(question.now.date()).edge(&question.now, WeekStart::Monday, is_end);
+    let (start, end) = (edge(false)?, edge(true)?);
     let now = question.now.timestamp();
     let earliest = now.checked_sub(Span::new().hours(24 * DAYS_BEFORE))?;
     let columns = [

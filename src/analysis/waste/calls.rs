@@ -43,7 +43,7 @@ pub(super) fn repeated_and_failed(causes: &mut Causes<'_>) {
     }
 }
 
-/// Whether each call repeats an earlier one of the same agent, with no edit in between, as in docs/behaviour.md; and whether that
+/// Whether each call repeats an earlier one of the same agent, with no edit in between, as in docs/behavior.md; and whether that
 /// is known.
 fn repeated(calls: &[Call]) -> (Vec<bool>, bool) {
     let (mut seen, mut is_known) = (HashSet::new(), calls.is_empty());

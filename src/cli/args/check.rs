@@ -12,14 +12,13 @@ use super::shared::{DataSource, Printed};
 /// agentlogs.toml are compared. A value is unknown if no row is in scope: it exceeds every --min and no --max.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-MEASURE is a column of a report, such as cost_usd, total_tokens, sessions or error_rate. The first
-report that has it computes it, in the order of `agentlogs report --help`; REPORT.MEASURE names
-another one.
+MEASURE is a column of a report, such as cost_usd, total_tokens, sessions or error_rate. The first report that has it computes it, \
+in the order of `agentlogs report --help`; REPORT.MEASURE names another one.
 
 Examples:
-  agentlogs check --max-cost 50 --since 7d
-  agentlogs check --max cost_usd=20 --max tools.error_rate=0.1 --project '*/shop' --since 1d
-  agentlogs check --min sessions=1 --since 1d --format json
+  agentlogs check --max-cost 50 --last 7d
+  agentlogs check --max cost_usd=20 --max tools.error_rate=0.1 --project shop --since today
+  agentlogs check --min sessions=1 --since yesterday --format json
   agentlogs check")]
 pub struct Check {
     /// The largest permitted value of a measure; repeatable

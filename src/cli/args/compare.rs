@@ -16,9 +16,9 @@ use super::shared::{DataSource, Printed};
 /// their cost, tokens, turns and time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-FILTERS is a list of NAME=VALUE, separated by commas. The names are since and until, which apply to
-the start of the session, and runtime, model, project, session, status, format, label:KEY and the
-other dimensions of sessions. In a value, * matches any text.
+FILTERS is a list of NAME=VALUE, separated by commas. The names are since, until and last, which apply to the start of the \
+session, and runtime, model, project, session, status, verdict, task, label:KEY and the other dimensions of sessions. In a value, \
+* matches any text.
 
 Examples:
   agentlogs compare --a 'model=claude-opus-*' --b 'model=gpt-5*'

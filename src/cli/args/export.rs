@@ -7,14 +7,14 @@ use clap::{Args, ValueEnum};
 use super::filters::{Cost, Filters};
 use super::shared::DataSource;
 
-/// Write a dashboard: one HTML file with cost, tokens, tools, waste, outcomes and sessions, and filters
+/// Write a dashboard: one HTML file with charts, sessions and filters
 ///
 /// The file has no external resources: open it, mail it, attach it to a CI run. It contains the names of projects, models,
 /// tools and files, and the text of error messages, as the archive does.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  agentlogs dashboard week.html --since 7d
+  agentlogs dashboard week.html --last 7d
   agentlogs dashboard run.html --logs runs --label suite=nightly
   agentlogs dashboard shop.html --project '*/shop' --timezone Europe/Berlin")]
 pub struct Dashboard {
@@ -38,12 +38,12 @@ pub struct Dashboard {
 #[command(after_help = "\
 Examples:
   agentlogs export tables
-  agentlogs export tables --as csv --table sessions --since 30d
+  agentlogs export tables --as csv --table sessions --last 30d
   agentlogs export lake --as lake
   agentlogs export trajectories --as atif --label experiment=base
 
-A lake is a directory that DuckDB, Spark and others read in place, and that every command with
---archive reads too. When it is exported again, only the files of days that changed are written.")]
+A lake is a directory that DuckDB, Spark and others read in place, and that every command with --archive reads too. When it is \
+exported again, only the files of days that changed are written.")]
 pub struct Export {
     /// The directory to write to; it is created if it does not exist
     #[arg(value_name = "DIR")]

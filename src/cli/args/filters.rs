@@ -8,13 +8,16 @@ use super::shared::label;
 /// Which rows are included.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Filters {
-    /// The earliest time: a day (2026-10-05), a time in --timezone (2026-10-05T08:00) or with its own zone
-    /// (2026-10-05T08:00:00Z), or a span before now (30d, 2w, 12h)
+    /// The earliest time: today, yesterday, week, month, a number of days up to today (7d, 2w, 3mo), hours before now (12h), a day
+    /// (2026-10-05), month (2026-10), week (2026-W41) or time (2026-10-05T08:00)
     #[arg(long, value_name = "TIME")]
     pub since: Option<Bound>,
-    /// The latest time; a day includes the whole day
+    /// The latest time, in the same forms; a day, week or month is included as a whole
     #[arg(long, value_name = "TIME")]
     pub until: Option<Bound>,
+    /// The last days (7d: seven days, of which today is the last), weeks (2w), months (3mo) or hours (12h)
+    #[arg(long, value_name = "SPAN", value_parser = last, conflicts_with_all = ["since", "until"])]
+    pub last: Option<Bound>,
     /// Whether to include rows without a time in sessions without a start. By default --since and --until exclude them, and
     /// their number is printed
     #[arg(long, value_enum, value_name = "HOW")]
@@ -22,7 +25,7 @@ pub struct Filters {
     /// Time zone of days, weeks, hours and of times without a zone, such as Europe/Berlin [default: the system's]
     #[arg(long, value_name = "TZ", value_parser = super::shared::timezone, allow_hyphen_values = true)]
     pub timezone: Option<String>,
-    /// Only this runtime; in this and the following filters, * matches any text
+    /// Only this runtime. In all filters * matches any text: 'c*'
     #[arg(long, value_name = "R")]
     pub runtime: Option<String>,
     /// Only this model, by any of its names
@@ -40,6 +43,12 @@ pub struct Filters {
     /// Only sessions with this status
     #[arg(long, value_name = "S")]
     pub status: Option<String>,
+    /// Only trials that passed or failed by their verdict, or have none
+    #[arg(long, value_enum, value_name = "V")]
+    pub verdict: Option<Verdict>,
+    /// Only trials of this task, as verdicts name it
+    #[arg(long, value_name = "T")]
+    pub task: Option<String>,
     /// Only sessions with this label; repeatable
     #[arg(long = "label", value_name = "K=V", value_parser = label)]
     pub labels: Vec<String>,
@@ -58,8 +67,46 @@ impl Filters {
             ("repository", &self.repository),
             ("session", &self.session),
             ("status", &self.status),
+            ("task", &self.task),
         ];
-        all.into_iter().filter_map(|(name, pattern)| Some((name, pattern.as_deref()?)))
+        let verdict = self.verdict.map(|verdict| ("verdict", verdict.as_str()));
+        all.into_iter().filter_map(|(name, pattern)| Some((name, pattern.as_deref()?))).chain(verdict)
+    }
+
+    /// The earliest time, by `--since` or `--last`.
+    pub fn start(&self) -> Option<Bound> {
+        self.since.or(self.last)
+    }
+}
+
+/// Validates the value of `--last`.
+fn last(text: &str) -> Result<Bound, String> {
+    let bound: Bound = text.parse()?;
+    if bound.is_span() {
+        return Ok(bound);
+    }
+    Err(format!("a point in time; write --since {text}, or a span such as 7d, 2w, 3mo or 12h"))
+}
+
+/// What the verdict of a trial states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Verdict {
+    /// It passed
+    Passed,
+    /// It failed
+    Failed,
+    /// No verdict states either
+    Unjudged,
+}
+
+impl Verdict {
+    /// The value of the dimension.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Unjudged => "unjudged",
+        }
     }
 }
 

@@ -30,10 +30,9 @@ Examples:
   agentlogs ingest runs --archive evals --label-from-path '{experiment}/{task}/{trial}.jsonl'
   agentlogs report sessions --archive evals --by label:experiment
 
---label-from-path matches the end of each path. Each component of the pattern consists of text,
-{name} and *: {name} matches one or more characters and becomes a label, * matches any characters;
-neither matches a slash. The extension .gz or .zst of a compressed log may be omitted. The path of
-a member of an archive is ARCHIVE!/MEMBER."
+--label-from-path matches the end of each path. Each component of the pattern consists of text, {name} and *: {name} matches one \
+or more characters and becomes a label, * matches any characters; neither matches a slash. The extension .gz or .zst of a \
+compressed log may be omitted. The path of a member of an archive is ARCHIVE!/MEMBER."
 )]
 pub struct Ingest {
     /// Files and directories to read; - is standard input [default: where the runtimes keep their logs, see agentlogs runtimes]
@@ -64,7 +63,7 @@ pub struct Reading {
     /// the compressed size]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_decompressed: Option<u64>,
-    /// The runtime of logs whose format is used by several runtimes; for ingest without paths, the runtime whose logs are read
+    /// The runtime of logs whose format is used by several runtimes; without paths, only logs of this runtime are read
     #[arg(long, value_name = "R")]
     pub runtime: Option<String>,
     /// The model of logs that do not name one

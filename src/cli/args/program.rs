@@ -1,7 +1,9 @@
 //! The program and its commands.
 
+use std::ffi::OsString;
+
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::archive::ArchiveCommand;
 use super::check::Check;
@@ -12,6 +14,7 @@ use super::ingest::Ingest;
 use super::prices::Prices;
 use super::query::Query;
 use super::report::Report;
+use super::sessions::Sessions;
 use super::shared::Printed;
 use super::show::Show;
 use super::statusline::Statusline;
@@ -20,27 +23,17 @@ use super::verdicts::Verdicts;
 use super::watch::Watch;
 use crate::cli::terminal::ColorChoice;
 
-/// Offline log analytics for AI coding agents: cost, tokens, tools and turns from recorded session logs
-///
-/// Without a command it reads the logs of your runtimes into your archive, and shows an overview of the last days.
+/// Offline log analytics for AI coding agents: cost, tokens, tools, turns
 #[derive(Debug, Parser)]
 #[command(
     name = "agentlogs",
     version,
     max_term_width = 100,
     after_help = "\
-First steps:
-  agentlogs                                read the logs of your runtimes, show an overview
-  agentlogs watch                          the same, again and again as they are written
-  agentlogs ingest runs                    read the logs in a directory into an archive
-  agentlogs report cost --by week,model    report their cost
-  agentlogs show SESSION                   show one session as a timeline
-  agentlogs query --list                   list the built-in SQL queries
-  agentlogs COMMAND --help                 show options and examples
+agentlogs opens no network connection. `agentlogs COMMAND --help` shows options and examples.
 
-agentlogs opens no network connection. Exit status: 0 success, 1 failure, 2 wrong command line,
-3 with ingest --strict: lines were rejected, or files could not be read, 4 with check: a bound is
-exceeded."
+Exit status: 0 success, 1 failure, 2 wrong command line, 3 lines were rejected or files could not be read (ingest --strict), 4 a \
+bound is exceeded and 5 a filter matches no session (check)."
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -57,15 +50,16 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// The arguments of the program.
+    /// The arguments of the program, whose first is its name.
     ///
     /// # Errors
     /// When they are wrong. `--now` before a command is, too: it would have no effect.
-    pub fn of_program() -> Result<Self, clap::Error> {
-        let cli = Self::try_parse()?;
+    pub fn of(command: &mut clap::Command, arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let matches = command.try_get_matches_from_mut(arguments)?;
+        let cli = Self::from_arg_matches(&matches)?;
         if cli.command.is_some() && cli.now.is_some() {
             let message = "--now before a command has no effect; write it after the command";
-            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+            return Err(command.error(ErrorKind::ArgumentConflict, message));
         }
         Ok(cli)
     }
@@ -76,6 +70,7 @@ pub enum Command {
     Ingest(Ingest),
     Watch(Box<Watch>),
     Report(Box<Report>),
+    Sessions(Box<Sessions>),
     Show(Box<Show>),
     Query(Query),
     Check(Box<Check>),

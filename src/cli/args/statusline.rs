@@ -6,13 +6,11 @@ use super::shared::ArchiveDirectory;
 
 /// Print a line about the running session, for the status line of Claude Code
 ///
-/// The line contains the model, the cost of the session and of today, the current limit window, and the size of the context.
-/// What is unknown is omitted. Claude Code runs the command if ~/.claude/settings.json contains
+/// The line contains the model, the cost of the session and of today, the current limit window, and the size of the context. What is unknown is omitted. Claude Code runs the command if ~/.claude/settings.json contains
 ///
 ///   "statusLine": {"type": "command", "command": "agentlogs statusline"}
 ///
-/// and writes JSON about the session to its standard input. Nothing is ingested: docs/configuration.md#status-line describes how to keep the
-/// archive up to date.
+/// and writes JSON about the session to its standard input. Nothing is ingested: docs/configuration.md#status-line describes how to keep the archive up to date.
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,

@@ -20,9 +20,8 @@ Examples:
   agentlogs watch --exec 'agentlogs dashboard ~/agents.html'
   agentlogs watch /net/ci/logs --poll 60
 
-The system reports which files change; without changes almost no time is used. Where it cannot, as on
-network file systems, --poll checks the files from time to time. watch and ingest can run at once: they
-wait for each other.")]
+The system reports which files change; without changes almost no time is used. Where it cannot, as on network file systems, \
+--poll checks the files from time to time. watch and ingest can run at once: they wait for each other.")]
 pub struct Watch {
     /// Files and directories to follow [default: where the runtimes keep their logs, see agentlogs runtimes]
     #[arg(value_name = "PATH")]

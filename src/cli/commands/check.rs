@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use agentlogs::analysis::budget::{MeasureBound, Side, compare};
 use agentlogs::analysis::present::{Currency, human};
+use agentlogs::analysis::reports::Scope;
 use agentlogs::store::frames::turns;
 use polars::prelude::*;
 
@@ -47,15 +48,18 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         let message = "nothing to compare: give --max or --min, or write [[budgets]] in agentlogs.toml";
         return Err(WrongCommandLine(message.to_owned()).into());
     }
+    let scopes: Vec<Scope> = groups.iter().map(|group| scope(group.filters.clone(), settings)).collect();
     let mut names: Vec<_> = groups.iter().flat_map(|group| &group.bounds).flat_map(MeasureBound::tables).collect();
     names.extend(["sessions", "turns"]);
+    if scopes.iter().any(Scope::needs_verdicts) {
+        names.push("verdicts");
+    }
     names.sort_unstable();
     names.dedup();
     let opened = some_tables(args.source, settings, &names)?;
     let mut lines = Vec::new();
     let mut matches_nothing = false;
-    for group in groups {
-        let scope = scope(group.filters, settings);
+    for (group, scope) in groups.into_iter().zip(scopes) {
         let prefix = group.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
         matches_nothing |= state_unmatched(&prefix, &opened.frames, &scope);
         let (compared, left_out) =
@@ -94,7 +98,8 @@ fn of_budget(budget: &Budget, filters: &Filters) -> anyhow::Result<Bounds> {
     let own = budget.clone();
     let named = filters.clone();
     let filters = Filters {
-        since: named.since.or(own.since),
+        since: named.start().or(own.since),
+        last: None,
         until: named.until.or(own.until),
         runtime: named.runtime.or(own.runtime),
         model: named.model.or(own.model),
@@ -125,8 +130,8 @@ fn frame(lines: &[Line], is_human: bool) -> PolarsResult<DataFrame> {
     let mut columns = vec![
         Column::new("measure".into(), lines.iter().map(|line| line.measure.as_str()).collect::<Vec<_>>()),
         numbers("value", |line| line.value),
-        Column::new("bound".into(), lines.iter().map(|line| line.side.as_str()).collect::<Vec<_>>()),
-        numbers("limit", |line| Some(line.limit)),
+        Column::new("side".into(), lines.iter().map(|line| line.side.as_str()).collect::<Vec<_>>()),
+        numbers("bound", |line| Some(line.limit)),
         Column::new("exceeded".into(), lines.iter().map(|line| line.is_exceeded).collect::<Vec<_>>()),
     ];
     if lines.iter().any(|line| line.budget.is_some()) {

@@ -147,7 +147,7 @@ fn state_tasks(tasks: Tasks) {
 
 /// Parses filters such as `model=claude-*,since=30d`.
 fn cohort(texts: &[String], timezone: Option<String>, settings: &Settings) -> Result<Scope, String> {
-    const TIMES: [&str; 2] = ["since", "until"];
+    const TIMES: [&str; 3] = ["since", "until", "last"];
     let names = || TIMES.into_iter().chain(DIMENSIONS.iter().map(|dimension| dimension.name));
     let mut filters = Filters { timezone, ..Filters::default() };
     let mut only = Vec::new();
@@ -158,7 +158,9 @@ fn cohort(texts: &[String], timezone: Option<String>, settings: &Settings) -> Re
             };
             let name = name.trim();
             match name {
-                "since" => filters.since = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?),
+                "since" | "last" => {
+                    filters.since = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?)
+                }
                 "until" => filters.until = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?),
                 // As the option --label: label=experiment=base is label:experiment=base.
                 "label" => match value.split_once('=') {

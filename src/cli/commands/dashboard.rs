@@ -44,7 +44,7 @@ pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
 
 /// The filters, as on the command line.
 fn filters(filters: &Filters) -> Vec<String> {
-    let times = [("since", filters.since), ("until", filters.until)];
+    let times = [("since", filters.start()), ("until", filters.until)];
     let times = times.into_iter().filter_map(|(name, bound)| Some(format!("{name} {}", bound?)));
     let undated = filters.undated.map(|undated| format!("undated {}", undated.as_str()));
     let named = filters.by_dimension().map(|(name, pattern)| format!("{name} {pattern}"));

@@ -6,12 +6,11 @@ use agentlogs::analysis::present::Roles;
 use agentlogs::store::frames::{self, TABLES};
 use agentlogs::store::query::nearest;
 use anyhow::{Context, bail};
-use clap::CommandFactory;
 use polars::prelude::*;
 
 use super::Outcome;
 use super::output::{Layout, WITH_ABOUT, is_on_terminal, print, say};
-use crate::cli::args::{Cli, Completions, Man, Schema};
+use crate::cli::args::{self, Completions, Man, Schema};
 
 pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
     let columns = frames::schema();
@@ -57,16 +56,16 @@ fn tables(columns: &[frames::Described], args: &Schema) -> anyhow::Result<Outcom
     Ok(Outcome::Done)
 }
 
-pub fn completions(args: &Completions) -> anyhow::Result<Outcome> {
+pub fn completions(completions: &Completions) -> anyhow::Result<Outcome> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "agentlogs", &mut script);
+    clap_complete::generate(completions.shell, &mut args::command(&[]), "agentlogs", &mut script);
     io::stdout().lock().write_all(&script)?;
     Ok(Outcome::Done)
 }
 
-pub fn man(args: &Man) -> anyhow::Result<Outcome> {
-    let command = Cli::command();
-    if let Some(directory) = &args.directory {
+pub fn man(man: &Man) -> anyhow::Result<Outcome> {
+    let command = args::command(&[]);
+    if let Some(directory) = &man.directory {
         if directory.is_file() {
             bail!("{} is a file, not a directory", directory.display());
         }

@@ -24,6 +24,7 @@ mod reading;
 pub mod report;
 mod resolve;
 pub mod runtimes;
+pub mod sessions;
 pub mod show;
 mod source;
 pub mod statusline;

@@ -1,9 +1,11 @@
 //! Prints rows to stdout and messages to stderr.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use agentlogs::analysis::present::{self, ReportStyle, Roles, TableStyle, counted};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polars::prelude::DataFrame;
 
 use super::WrongCommandLine;
@@ -13,8 +15,17 @@ pub use crate::cli::stderr::{complain, complain_in_lines, complain_of_path, say}
 use crate::cli::terminal;
 pub use crate::cli::terminal::has_color;
 
-/// Prints what clap reports: help, or an error that may repeat an argument. Returns the exit status.
-pub fn wrong_arguments(error: &clap::Error) -> ExitCode {
+/// Prints what clap reports: help, or an error that may repeat an argument. An option of another program is answered with the one that
+/// does the same here. Returns the exit status.
+pub fn wrong_arguments(mut error: clap::Error, command: &clap::Command, arguments: &[OsString]) -> ExitCode {
+    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
+        && error.kind() == ErrorKind::UnknownArgument
+        && let Some(here) = args::other_option(command, arguments, option)
+    {
+        error.remove(ContextKind::SuggestedArg);
+        let tip = format!("write '{here}'").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
     let text = error.render().to_string();
     if !error.use_stderr() || text.lines().all(|line| present::visible(line) == line) {
         // With colours, if the terminal has them.

@@ -47,7 +47,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         wide: args.printed.wide || !is_for_people,
     };
     let has_cost = report.has_cost();
-    let opened = some_tables(args.source, settings, &report.tables())?;
+    let opened = some_tables(args.source, settings, &report.tables_for(&options))?;
     let answer = report.run(&opened.frames, &options).map_err(report_error)?;
     if is_chart {
         let chart = chart(report, &answer, options.order().map(|(column, _)| column))?;

@@ -71,7 +71,7 @@ pub fn scope(filters: Filters, settings: &Settings) -> Scope {
     let labels = filters.labels.iter().filter_map(|label| label.split_once('='));
     let only = named.chain(labels.map(|(key, value)| (format!("label:{key}"), value.to_owned()))).collect();
     Scope {
-        since: filters.since,
+        since: filters.start(),
         until: filters.until,
         undated: filters.undated.map(undated),
         timezone: filters.timezone.unwrap_or_else(|| settings.timezone.value.clone()),

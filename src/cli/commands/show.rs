@@ -18,12 +18,14 @@ use crate::cli::settings::Settings;
 const PAGE: u16 = 100;
 
 pub fn run(args: Show, settings: &Settings) -> anyhow::Result<Outcome> {
-    let (opened, key) = open(args.source, &args.session, args.runtime.as_deref(), settings)?;
+    let (opened, key) =
+        open(args.source, args.session.as_deref().unwrap_or("last"), args.runtime.as_deref(), settings)?;
     let timeline = Timeline::read(&opened.frames, &key, cost(args.cost))?;
     let style = TextStyle {
         width: terminal_width().unwrap_or(PAGE).clamp(40, 240).into(),
         color: has_color(),
         currency: settings.shown_currency(),
+        is_whole: args.all,
         zone: match args.timezone.as_deref().and_then(zone) {
             Some(zone) => zone,
             None => zoned(None, settings)?.time_zone().clone(),

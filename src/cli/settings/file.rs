@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(file.project_names, projects.map(|(pattern, name)| (pattern.to_owned(), name.to_owned())).into());
         assert_eq!((file.content, file.redact), (Some(Content::Text), Some(true)));
         assert_eq!(file.models[0].get_ref().provider, "anthropic");
-        assert_eq!(file.budgets[0].to_string(), "week: cost_usd <= 50, since 7d ago, label team=shop");
+        assert_eq!(file.budgets[0].to_string(), "week: cost_usd <= 50, since 7d, label team=shop");
     }
 
     #[test]

@@ -63,8 +63,13 @@ pub fn nearest(name: &str, mut names: Vec<&str>) -> String {
     }
 }
 
-/// The most similar of these names, if one is similar.
-pub fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+/// The most similar of these names, if one is similar: a name that contains the text as a word, else one with similar letters.
+pub fn near<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let mut containing =
+        names.clone().filter(|it| it.len() > name.len() && it.split(['_', '-', '.']).any(|word| word == name));
+    if let (Some(only), None) = (containing.next(), containing.next()) {
+        return Some(only);
+    }
     names
         .map(|it| (strsim::jaro_winkler(&name.to_lowercase(), it), it))
         .max_by(|a, b| a.0.total_cmp(&b.0))

@@ -77,7 +77,7 @@ const SHOWS: Capabilities = VIEW.and(HISTORY).and(Capabilities::KEPT_BY_RUNTIME)
 pub(crate) const CLINE: Adapter = Adapter {
     id: "cline-task",
     runtime: "cline",
-    about: "Cline until 4.0, task folders of saoudrizwan.claude-dev and ~/.cline/data",
+    about: "Cline until 4.0, task directories of saoudrizwan.claude-dev and ~/.cline/data",
     tested: Some("3.89.2"),
     capabilities: SHOWS,
     places: &[Place::extension("saoudrizwan.claude-dev/tasks"), Place::variable("CLINE_DIR", ".cline", "data/tasks")],
@@ -101,7 +101,7 @@ pub(crate) const CLINE: Adapter = Adapter {
 pub(crate) const ROO: Adapter = Adapter {
     id: "roo-task",
     runtime: "roo",
-    about: "Roo Code, task folders of rooveterinaryinc.roo-cline",
+    about: "Roo Code, task directories of rooveterinaryinc.roo-cline",
     tested: None,
     capabilities: SHOWS,
     places: &[Place::extension("rooveterinaryinc.roo-cline/tasks")],
@@ -123,7 +123,7 @@ pub(crate) const ROO: Adapter = Adapter {
 pub(crate) const KILO: Adapter = Adapter {
     id: "kilo-task",
     runtime: "kilo",
-    about: "Kilo Code until 5, task folders of kilocode.kilo-code",
+    about: "Kilo Code until 5, task directories of kilocode.kilo-code",
     tested: None,
     capabilities: SHOWS,
     // Since version 5 a database: `opencode-db`.

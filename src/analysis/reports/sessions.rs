@@ -1,0 +1,146 @@
+//! The sessions as a list, the newest first: when, where, by which model, for how much, and how they ended.
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use polars::prelude::*;
+
+use super::answer::Answer;
+use super::dimensions::with_reports;
+use super::listing::listed;
+use super::options::Options;
+use crate::analysis::rows::{Error, Frames, Grouping, KEY, Sessions, round};
+use crate::analysis::show::short_ids;
+use crate::store::frames::{sessions, verdicts};
+
+/// The tables that the list is made of.
+pub const TABLES_OF_SESSIONS: &[&str] = &[sessions::TABLE, verdicts::TABLE];
+
+/// Columns that tables omit unless `--wide` is given, or they are sorted by.
+const WIDE: &[&str] = &[
+    sessions::ENDED_AT,
+    sessions::DURATION_MS,
+    sessions::REPOSITORY,
+    sessions::TOOL_CALLS,
+    sessions::TOTAL_TOKENS,
+    sessions::ERROR_KIND,
+    verdicts::TASK,
+    sessions::PARENT_SESSION_ID,
+    sessions::SOURCE_PATH,
+];
+
+/// All sessions in the order of the list: their number from 1, `runtime` and `session_id`. Sessions without a start are last.
+pub(in crate::analysis) fn newest_first(tables: &Frames) -> LazyFrame {
+    let order = SortMultipleOptions::default().with_order_descending_multi([true, false, false]).with_nulls_last(true);
+    let rows =
+        tables.table(sessions::TABLE).select([sessions::RUNTIME, sessions::SESSION_ID, sessions::STARTED_AT].map(col));
+    let rows =
+        rows.sort([sessions::STARTED_AT, sessions::SESSION_ID, sessions::RUNTIME], order).with_row_index("n", Some(1));
+    rows.select([col("n").cast(DataType::Int64), col(sessions::RUNTIME), col(sessions::SESSION_ID)])
+}
+
+/// The sessions in scope. `n` is the number of each in the list of all, by which `agentlogs show` finds it, too.
+///
+/// # Errors
+/// When an option names something that does not exist, or the tables cannot be read.
+pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error> {
+    let grouping = Grouping::new(sessions::TABLE, &Sessions, tables, &options.scope, options.cost);
+    let mut grouping = grouping.map_err(with_reports)?;
+    let [verdict, task] = ["verdict", "task"].map(|name| grouping.dimension(name));
+    let rows = grouping.rows.join(newest_first(tables), KEY.map(col), KEY.map(col), JoinType::Left.into());
+    let columns = [
+        col("n"),
+        col(sessions::SESSION_ID),
+        col(sessions::STARTED_AT),
+        col(sessions::ENDED_AT),
+        col(sessions::DURATION_MS),
+        col(sessions::PROJECT),
+        col(sessions::REPOSITORY),
+        col(sessions::CANONICAL_MODEL).alias(sessions::MODEL),
+        col(sessions::COST_USD),
+        col(sessions::STATUS),
+        col(sessions::ERROR_KIND),
+        verdict?,
+        task?,
+        col(sessions::TURNS),
+        col(sessions::TOOL_CALLS),
+        col(sessions::TOTAL_TOKENS),
+        col(sessions::RUNTIME),
+        col(sessions::PROMPT),
+        col(sessions::PARENT_SESSION_ID),
+        col(sessions::SOURCE_PATH),
+    ];
+    let rows = round(rows.select(columns).sort(["n"], SortMultipleOptions::default()));
+    let (rows, more) = listed(rows, WIDE, options)?;
+    Ok(Answer { rows, dimensions: 0, total: None, more, left_out: grouping.left_out, judged: None })
+}
+
+/// The rows of [`session_list`] for people: short ids, local times, the last parts of projects, and neither verdicts nor prompts where
+/// there are none.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> PolarsResult<DataFrame> {
+    let all = tables.table(sessions::TABLE).select([col(sessions::SESSION_ID)]).collect()?;
+    let all = all.column(sessions::SESSION_ID)?.str()?.clone();
+    let mut columns: Vec<Column> = Vec::with_capacity(rows.width());
+    for column in rows.columns() {
+        let name = column.name().as_str();
+        let texts = |of: &dyn Fn(&str) -> String, name: &str| -> PolarsResult<Column> {
+            let texts = column.str()?.iter().map(|text| text.map(of));
+            Ok(Column::new(name.into(), texts.collect::<Vec<Option<String>>>()))
+        };
+        columns.push(match name {
+            sessions::SESSION_ID => {
+                let ids: Vec<&str> = column.str()?.iter().map(Option::unwrap_or_default).collect();
+                Column::new("session".into(), short_ids(&ids, all.iter().flatten()))
+            }
+            sessions::STARTED_AT | sessions::ENDED_AT => local_times(column, now)?,
+            sessions::PROJECT | sessions::REPOSITORY => texts(&|text| last_part(text).to_owned(), name)?,
+            sessions::PROMPT if column.null_count() == column.len() => continue,
+            sessions::PROMPT => texts(&|text| text.split_whitespace().collect::<Vec<_>>().join(" "), "about")?,
+            "verdict" if column.str()?.iter().all(|verdict| verdict == Some("unjudged")) => continue,
+            _ => column.clone(),
+        });
+    }
+    DataFrame::new(rows.height(), columns)
+}
+
+/// Times as `ls -l` shows them: with the time of day in the last half year, else with the year.
+fn local_times(column: &Column, now: &Zoned) -> PolarsResult<Column> {
+    let micros = column.as_materialized_series().to_physical_repr();
+    let name = column.name().as_str().trim_end_matches("_at");
+    let texts = micros.i64()?.iter().map(|micros| Some(local_time(Timestamp::from_microsecond(micros?).ok()?, now)));
+    Ok(Column::new(name.into(), texts.collect::<Vec<Option<String>>>()))
+}
+
+fn local_time(moment: Timestamp, now: &Zoned) -> String {
+    const HALF_A_YEAR: i64 = 182 * 24 * 60 * 60;
+    let zone: TimeZone = now.time_zone().clone();
+    let is_recent = (now.timestamp().as_second() - moment.as_second()).abs() < HALF_A_YEAR;
+    let form = if is_recent { "%b %d %H:%M" } else { "%b %d  %Y" };
+    moment.to_zoned(zone).strftime(form).to_string()
+}
+
+/// The last part of a path or of a repository's name, by which `--project` finds it.
+fn last_part(text: &str) -> &str {
+    text.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().filter(|part| !part.is_empty()).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_projects_are_short() {
+        let now = "2026-11-24T12:00:00Z".parse::<Timestamp>().unwrap().in_tz("Europe/Berlin").unwrap();
+        let shown = |text: &str| local_time(text.parse().unwrap(), &now);
+        assert_eq!(shown("2026-11-23T23:30:00Z"), "Nov 24 00:30");
+        assert_eq!(shown("2026-03-01T09:00:00Z"), "Mar 01  2026");
+        assert_eq!(shown("2026-12-01T09:00:00Z"), "Dec 01 10:00");
+        for (text, part) in
+            [("/w/shop/", "shop"), (r"C:\work\till", "till"), ("github.com/a/b", "b"), ("/", "/"), ("", "")]
+        {
+            assert_eq!(last_part(text), part);
+        }
+    }
+}

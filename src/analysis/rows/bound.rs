@@ -1,0 +1,277 @@
+//! A bound of time as people write it: a day, a week, a month, a point in time, or a span up to now. See docs/reports.md#time.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::{Date, DateTime, ISOWeekDate, Weekday};
+use jiff::fmt::temporal::Pieces;
+use jiff::{Span, Timestamp, Zoned};
+
+use super::week_start::WeekStart;
+use crate::store::query::near;
+
+/// A bound of time. A period is a bound, too: it begins or ends with it.
+#[derive(Debug, Clone, Copy)]
+pub enum Bound {
+    /// A whole local day.
+    Day(Date),
+    /// The local days from the first to the last of these: a month, or a week of ISO.
+    Days(Date, Date),
+    /// A period with today in it or next to it.
+    Current(Current),
+    /// A local time. If it occurs twice, when clocks go back, the earlier one is used. If clocks skip it, it is moved forward
+    /// by as much: 02:30 becomes 03:30.
+    Local(DateTime),
+    /// A point in time.
+    Moment(Timestamp),
+    /// A span before now. Of days, weeks, months and years: as many whole local days, of which today is the last.
+    Ago(Span),
+}
+
+/// A period that is relative to today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Current {
+    /// The local day.
+    Today,
+    /// The local day before.
+    Yesterday,
+    /// The local week, by the start of weeks in the configuration.
+    Week,
+    /// The local month.
+    Month,
+}
+
+impl Current {
+    const ALL: [(&'static str, Self); 4] =
+        [("today", Self::Today), ("yesterday", Self::Yesterday), ("week", Self::Week), ("month", Self::Month)];
+
+    /// Its word on the command line.
+    fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(_, current)| *current == self).map_or("", |(name, _)| name)
+    }
+
+    /// Its first and its last day.
+    fn days(self, today: Date, week_start: WeekStart) -> Result<(Date, Date), jiff::Error> {
+        Ok(match self {
+            Self::Today => (today, today),
+            Self::Yesterday => (today.yesterday()?, today.yesterday()?),
+            Self::Week => {
+                let first = week_start.first_day(today);
+                (first, first.checked_add(Span::new().days(6))?)
+            }
+            Self::Month => (today.first_of_month(), today.last_of_month()),
+        })
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Day(day) => write!(f, "{day}"),
+            Self::Days(first, last) if first.day() == 1 => write!(f, "{}", last.strftime("%Y-%m")),
+            Self::Days(first, _) => write!(f, "{}", first.strftime("%G-W%V")),
+            Self::Current(current) => f.write_str(current.as_str()),
+            Self::Local(time) => write!(f, "{time}"),
+            Self::Moment(moment) => write!(f, "{moment}"),
+            Self::Ago(span) => write!(f, "{span:#}"),
+        }
+    }
+}
+
+impl FromStr for Bound {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some((_, current)) = Current::ALL.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)) {
+            return Ok(Self::Current(*current));
+        }
+        if let Some((first, last)) = month(text).or_else(|| week(text)) {
+            return Ok(Self::Days(first, last));
+        }
+        if let Ok(moment) = text.parse() {
+            return Ok(Self::Moment(moment));
+        }
+        if let Ok(zoned) = text.parse::<Zoned>() {
+            return Ok(Self::Moment(zoned.timestamp()));
+        }
+        // Parsing a `Date` accepts a date with a time, and drops the time.
+        if let Ok(pieces) = Pieces::parse(text)
+            && pieces.offset().is_none()
+            && pieces.time_zone_annotation().is_none()
+        {
+            return Ok(pieces
+                .time()
+                .map_or(Self::Day(pieces.date()), |time| Self::Local(pieces.date().to_datetime(time))));
+        }
+        span(text).map(Self::Ago)
+    }
+}
+
+/// The days of a month: `2026-11`.
+fn month(text: &str) -> Option<(Date, Date)> {
+    let (year, month) = text.split_once('-').filter(|_| text.len() == "2026-11".len())?;
+    let first = Date::new(whole(year)?, whole(month)?, 1).ok()?;
+    Some((first, first.last_of_month()))
+}
+
+/// The days of a week of ISO: `2026-W47`.
+fn week(text: &str) -> Option<(Date, Date)> {
+    let (year, week) = text.split_once("-W").or_else(|| text.split_once("-w"))?;
+    let day = |weekday| Some(ISOWeekDate::new(whole(year)?, whole(week)?, weekday).ok()?.date());
+    Some((day(Weekday::Monday)?, day(Weekday::Sunday)?))
+}
+
+/// A number without a sign.
+fn whole<N: FromStr>(digits: &str) -> Option<N> {
+    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
+}
+
+/// A span before now: `7d`.
+fn span(text: &str) -> Result<Span, String> {
+    let number = text.trim_end().trim_end_matches(['m', 'M']).trim_end();
+    if number.len() < text.trim_end().len() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("ambiguous; write {number}mo for months or {number}min for minutes"));
+    }
+    match text.parse::<Span>() {
+        Ok(span) if !span.is_negative() => Ok(span),
+        _ => {
+            let near = near(text, Current::ALL.iter().map(|(name, _)| *name));
+            let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            Err(format!(
+                "not a time{near}; write a day (today, yesterday, 2026-10-05), a week (week, 2026-W41), a month (month, \
+                 2026-10), a number of days with today (7d, 2w, 3mo), the last hours (12h) or a time (2026-10-05T08:00, \
+                 2026-10-05T08:00:00Z)"
+            ))
+        }
+    }
+}
+
+impl Bound {
+    /// Its first point in time; with `is_end`, the first one after it. Spans of days end where they begin: `--until 7d` includes all
+    /// that `--since 7d` excludes.
+    pub(crate) fn edge(self, now: &Zoned, week_start: WeekStart, is_end: bool) -> Result<Timestamp, jiff::Error> {
+        let (first, last) = match self {
+            Self::Moment(moment) => return Ok(moment),
+            Self::Local(time) => return Ok(time.to_zoned(now.time_zone().clone())?.timestamp()),
+            Self::Day(day) => (day, day),
+            Self::Days(first, last) => (first, last),
+            Self::Current(current) => current.days(now.date(), week_start)?,
+            Self::Ago(span) => {
+                let then = now.checked_sub(span)?;
+                if !is_of_days(span) {
+                    return Ok(then.timestamp());
+                }
+                // `0d` begins with today, too.
+                (then.date().tomorrow()?.min(now.date()), then.date())
+            }
+        };
+        let day = if is_end { last.tomorrow()? } else { first };
+        Ok(day.to_zoned(now.time_zone().clone())?.timestamp())
+    }
+
+    /// Whether it depends on the current time.
+    pub(super) const fn is_relative(self) -> bool {
+        matches!(self, Self::Ago(_) | Self::Current(_))
+    }
+
+    /// Whether it is a span before now.
+    pub const fn is_span(self) -> bool {
+        matches!(self, Self::Ago(_))
+    }
+}
+
+/// Whether a span consists of days and longer units.
+fn is_of_days(span: Span) -> bool {
+    let smaller = [
+        i64::from(span.get_hours()),
+        span.get_minutes(),
+        span.get_seconds(),
+        span.get_milliseconds(),
+        span.get_microseconds(),
+        span.get_nanoseconds(),
+    ];
+    smaller == [0; 6]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first point in time of a bound, and the first one after it, on a Tuesday in Berlin.
+    fn edges(text: &str) -> [String; 2] {
+        let now = "2026-11-24T12:00:00Z".parse::<Timestamp>().unwrap().in_tz("Europe/Berlin").unwrap();
+        let bound: Bound = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        [false, true].map(|is_end| bound.edge(&now, WeekStart::Sunday, is_end).unwrap().to_string())
+    }
+
+    /// A time without a zone is local and keeps its time. Clocks in Berlin skip 02:00 to 03:00 on 2026-03-29 and show it
+    /// twice on 2026-10-25.
+    #[test]
+    fn bounds_without_a_zone_are_local_times() {
+        for (text, expected) in [
+            ("2026-10-05T08:00", "2026-10-05T06:00:00Z"),
+            ("2026-10-05 08:00:30.5", "2026-10-05T06:00:30.5Z"),
+            ("2026-10-05T08:00[Asia/Kolkata]", "2026-10-05T02:30:00Z"),
+            ("2026-10-05T08:00Z", "2026-10-05T08:00:00Z"),
+            ("2026-10-05T08:00+05:30", "2026-10-05T02:30:00Z"),
+            ("2026-03-29T02:30", "2026-03-29T01:30:00Z"),
+            ("2026-10-25T02:30", "2026-10-25T00:30:00Z"),
+            ("2026-10-25T02:30+01:00", "2026-10-25T01:30:00Z"),
+            ("12h", "2026-11-24T00:00:00Z"),
+            ("90min", "2026-11-24T10:30:00Z"),
+        ] {
+            assert_eq!(edges(text), [expected, expected], "{text}");
+        }
+    }
+
+    /// A period begins and ends with its local days; a span of days has today as its last one, and ends where it begins.
+    #[test]
+    fn periods_are_whole_local_days() {
+        for (text, first, end) in [
+            ("2026-10-25", "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"),
+            ("today", "2026-11-23T23:00:00Z", "2026-11-24T23:00:00Z"),
+            ("Yesterday", "2026-11-22T23:00:00Z", "2026-11-23T23:00:00Z"),
+            ("week", "2026-11-21T23:00:00Z", "2026-11-28T23:00:00Z"),
+            ("month", "2026-10-31T23:00:00Z", "2026-11-30T23:00:00Z"),
+            ("2026-02", "2026-01-31T23:00:00Z", "2026-02-28T23:00:00Z"),
+            ("2026-W47", "2026-11-15T23:00:00Z", "2026-11-22T23:00:00Z"),
+            ("2026-W01", "2025-12-28T23:00:00Z", "2026-01-04T23:00:00Z"),
+            ("0d", "2026-11-23T23:00:00Z", "2026-11-24T23:00:00Z"),
+            ("1d", "2026-11-23T23:00:00Z", "2026-11-23T23:00:00Z"),
+            ("7d", "2026-11-17T23:00:00Z", "2026-11-17T23:00:00Z"),
+            ("2w", "2026-11-10T23:00:00Z", "2026-11-10T23:00:00Z"),
+            ("1mo", "2026-10-24T22:00:00Z", "2026-10-24T22:00:00Z"),
+        ] {
+            assert_eq!(edges(text), [first, end], "{text}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for wrong in [
+            "2026-10-05T25:00",
+            "2026-02-30",
+            "2026-13",
+            "2026-W54",
+            "08:00",
+            "soon",
+            "-3d",
+            "",
+            "d",
+            "m",
+            "99999999999d",
+        ] {
+            assert!(wrong.parse::<Bound>().is_err(), "{wrong}");
+        }
+        let error = |text: &str| text.parse::<Bound>().unwrap_err();
+        assert_eq!(error("3m"), "ambiguous; write 3mo for months or 3min for minutes");
+        assert!(error("yesteday").starts_with("not a time; did you mean yesterday?"), "{}", error("yesteday"));
+    }
+
+    #[test]
+    fn bounds_are_shown_as_they_are_written() {
+        for text in ["today", "2026-11", "2026-W47", "2026-11-24", "7d", "2026-10-05T08:00:00"] {
+            assert_eq!(text.parse::<Bound>().unwrap().to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The command line with the help that fits its arguments: commands and options in groups, and what one report has.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+
+use agentlogs::analysis::reports::{self, DIMENSIONS, REPORTS, Report};
+use clap::builder::styling::Styles;
+use clap::{Arg, Command, CommandFactory};
+
+use super::Cli;
+
+/// The commands in groups, the daily ones first. A command that is in none is in the last.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Daily", &["sessions", "show", "report", "query", "watch", "dashboard", "compare", "check"]),
+    ("Data", &["ingest", "archive", "export", "verdicts", "prices"]),
+    ("Setup", &["runtimes", "config", "statusline", "schema", "completions", "man"]),
+    ("Plumbing", &["inspect", "bench", "extract"]),
+];
+
+/// The headings of options that many commands have, and their names. Options without one are about the command itself.
+const HEADINGS: &[(&str, &[&str])] = &[
+    (
+        "Which rows",
+        &[
+            "since",
+            "until",
+            "last",
+            "undated",
+            "timezone",
+            "runtime",
+            "model",
+            "project",
+            "repository",
+            "session",
+            "status",
+            "verdict",
+            "task",
+            "labels",
+            "archive",
+            "logs",
+        ],
+    ),
+    ("How they are printed", &["sort", "limit", "wide", "human", "exact", "chart", "svg", "format", "bom", "color"]),
+];
+
+/// The options that only one report has.
+const OF_ONE_REPORT: &[(&str, &str)] =
+    &[("price_as", "cost"), ("k", "outcomes"), ("unjudged", "outcomes"), ("top", "waste"), ("active", "limits")];
+
+/// The options of reports that a report without dimensions, or one about whole files, does not accept.
+const NOT_OF: &[(&str, &[&str])] = &[
+    ("limits", &["by", "undated"]),
+    (
+        "health",
+        &[
+            "by",
+            "since",
+            "until",
+            "last",
+            "undated",
+            "model",
+            "project",
+            "repository",
+            "session",
+            "status",
+            "verdict",
+            "task",
+            "labels",
+            "cost",
+        ],
+    ),
+];
+
+/// The command line. `arguments` are those of the program: the help of `report NAME` is about this report.
+pub fn command(arguments: &[OsString]) -> Command {
+    let command = Cli::command();
+    let template = format!(
+        "{{about-section}}\n{{usage-heading}} {{usage}}\n\nWithout a command: read the logs of your runtimes into your archive, \
+         and show the last days.\n\n{}{{options}}{{after-help}}",
+        groups(&command)
+    );
+    let names: Vec<String> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    let mut command = command.help_template(template);
+    for name in names {
+        command = command.mut_subcommand(name, |subcommand| match subcommand.get_name() {
+            "report" => of_report(with_headings(subcommand), report_in(arguments)),
+            _ => with_headings(subcommand),
+        });
+    }
+    command
+}
+
+/// A heading, as clap styles its own.
+fn heading(text: &str) -> String {
+    let styles = Styles::styled();
+    let style = styles.get_header();
+    format!("{style}{text}:{style:#}")
+}
+
+/// The list of commands.
+fn groups(command: &Command) -> String {
+    let all: Vec<&Command> = command.get_subcommands().filter(|it| !it.is_hide_set()).collect();
+    let width = all.iter().map(|it| it.get_name().len()).max().unwrap_or_default();
+    let is_grouped = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
+    let mut out = String::new();
+    for (index, (title, names)) in GROUPS.iter().enumerate() {
+        let named = names.iter().filter_map(|name| all.iter().find(|it| it.get_name() == *name));
+        let others = all.iter().filter(|it| index + 1 == GROUPS.len() && !is_grouped(it.get_name()));
+        let _ = writeln!(out, "{}", heading(title));
+        for it in named.chain(others) {
+            let about = it.get_about().map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(out, "  {:width$}  {about}", it.get_name());
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// The command with its options below headings, if it selects rows.
+fn with_headings(command: Command) -> Command {
+    let has = |id: &str| command.get_arguments().any(|arg| arg.get_id() == id);
+    if !has("since") {
+        return command;
+    }
+    command.mut_args(|arg| {
+        let id = arg.get_id().as_str().to_owned();
+        let found = HEADINGS.iter().find(|(_, ids)| ids.contains(&id.as_str()));
+        match found {
+            Some((heading, _)) if !arg.is_positional() => arg.help_heading(*heading),
+            _ => arg,
+        }
+    })
+}
+
+/// The report that the arguments name.
+fn report_in(arguments: &[OsString]) -> Option<&'static Report> {
+    let mut names = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    names.find(|name| *name == "report")?;
+    names.find_map(|name| reports::find(name).ok())
+}
+
+/// `report` with the help of one report, or of all.
+fn of_report(command: Command, report: Option<&Report>) -> Command {
+    let is_hidden = |arg: &Arg| {
+        let id = arg.get_id().as_str();
+        let other =
+            OF_ONE_REPORT.iter().any(|(option, name)| *option == id && report.is_none_or(|it| it.name != *name));
+        let refused = NOT_OF.iter().any(|(name, ids)| report.is_some_and(|it| it.name == *name) && ids.contains(&id));
+        arg.is_hide_set() || other || refused
+    };
+    let command = command.mut_args(|arg| {
+        let hidden = is_hidden(&arg) || (report.is_some() && arg.is_positional());
+        arg.hide(hidden)
+    });
+    match report {
+        Some(report) => command
+            .about(report.about)
+            .long_about(report.about)
+            .override_usage(format!("agentlogs report {} [OPTIONS]", report.name))
+            .after_help(after_report(report)),
+        None => {
+            let all: Vec<(&str, String)> = REPORTS.iter().map(|it| (it.name, it.about.to_owned())).collect();
+            let template = format!(
+                "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\n{}\n\n{{all-args}}{{after-help}}",
+                heading("Reports"),
+                listed(&all)
+            );
+            command.help_template(template).after_help(after_reports())
+        }
+    }
+}
+
+/// What follows the options of `report --help`.
+fn after_reports() -> String {
+    let mut dimensions: Vec<(&str, String)> = Vec::new();
+    for dimension in DIMENSIONS {
+        dimensions.push((dimension.name, format!("{} ({})", dimension.about, dimension.reports_as_text())));
+    }
+    dimensions.push(("label:KEY", "Value of the session's label KEY (all but limits, health)".to_owned()));
+    format!(
+        "{}\n{}\n\n{}\n  \
+         agentlogs report cost --by week,model --last 30d\n  \
+         agentlogs report cost --by session --project shop --limit 20\n  \
+         agentlogs report tools --by mcp_server,tool --runtime claude --sort errors\n  \
+         agentlogs report sessions --by label:experiment --format csv\n  \
+         agentlogs report cost --by week,runtime --chart --svg weeks.svg\n\n\
+         agentlogs report NAME --help shows the columns, dimensions and own options of one report, such as\n\
+         report outcomes --k, report waste --top, report limits --active and report cost --price-as.",
+        heading("Dimensions, and the reports that have them"),
+        listed(&dimensions),
+        heading("Examples"),
+    )
+}
+
+/// What follows the options of `report NAME --help`.
+fn after_report(report: &Report) -> String {
+    let mut out = String::new();
+    let columns: Vec<(&str, String)> = report.measures().iter().map(|it| (it.name, it.about.to_owned())).collect();
+    if !columns.is_empty() {
+        let _ = write!(out, "{}\n{}\n\n", heading("Columns, some of them only with --wide"), listed(&columns));
+    }
+    let dimensions: Vec<(&str, String)> = report.dimensions().map(|it| (it.name, it.about.to_owned())).collect();
+    if !dimensions.is_empty() {
+        let labels = [("label:KEY", "Value of the session's label KEY".to_owned())];
+        let all: Vec<_> = dimensions.into_iter().chain(labels).collect();
+        let _ = write!(out, "{}\n{}\n\n", heading("Dimensions"), listed(&all));
+    }
+    let examples = examples(report.name);
+    let _ = write!(out, "{}\n  {}", heading("Examples"), examples.join("\n  "));
+    out
+}
+
+fn examples(report: &str) -> Vec<String> {
+    let own: &[&str] = match report {
+        "cost" => &["--by week,model --last 30d", "--by model --price-as gpt-5.1-codex"],
+        "tools" => &["--by mcp_server,tool --sort errors"],
+        "outcomes" => &["--by label:experiment,model --k 3 --wide", "--by task --verdict failed"],
+        "waste" => &["--by project,cause --last 30d", "--top 3"],
+        "limits" => &["--active", "--since week --wide"],
+        "health" => &["--runtime claude"],
+        _ => &["--by model --last 7d", "--by project --since month --format csv"],
+    };
+    own.iter().map(|options| format!("agentlogs report {report} {options}")).collect()
+}
+
+/// Names with their descriptions, a line each.
+fn listed(names: &[(&str, String)]) -> String {
+    let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    let lines: Vec<String> = names.iter().map(|(name, about)| format!("  {name:width$}  {about}")).collect();
+    lines.join("\n")
+}
+
+/// Options of other programs, and what does the same here.
+const OTHER_OPTIONS: &[(&str, &str, &str)] = &[
+    ("--json", "format", "--format json"),
+    ("-j", "format", "--format json"),
+    ("--csv", "format", "--format csv"),
+    ("--markdown", "format", "--format markdown"),
+    ("--md", "format", "--format markdown"),
+    ("-o", "format", "--format json"),
+    ("--output", "format", "--format json"),
+    ("-n", "limit", "--limit N"),
+    ("--lines", "limit", "--limit N"),
+    ("--count", "limit", "--limit N"),
+    ("--days", "last", "--last 7d"),
+    ("-d", "last", "--last 7d"),
+    ("--weeks", "last", "--last 2w"),
+    ("--months", "last", "--last 3mo"),
+    ("--hours", "last", "--last 12h"),
+    ("--today", "since", "--since today"),
+    ("--yesterday", "since", "--since yesterday --until yesterday"),
+    ("--from", "since", "--since 2026-11-01"),
+    ("--after", "since", "--since 2026-11-01"),
+    ("--to", "until", "--until 2026-11-30"),
+    ("--before", "until", "--until 2026-11-30"),
+    ("--daily", "by", "--by day"),
+    ("--weekly", "by", "--by week"),
+    ("--monthly", "by", "--by month"),
+    ("--group-by", "by", "--by model"),
+    ("--breakdown", "by", "--by day,model"),
+    ("--order", "sort", "--sort COLUMN"),
+    ("--order-by", "sort", "--sort COLUMN"),
+    ("--tz", "timezone", "--timezone Europe/Berlin"),
+    ("--all", "limit", "--limit 0"),
+];
+
+/// What an unknown option of another program is called here, if the command has such an option.
+pub fn other_option(command: &Command, arguments: &[OsString], option: &str) -> Option<&'static str> {
+    let names: Vec<&str> = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).collect();
+    let mut found = command;
+    for name in names {
+        match found.find_subcommand(name) {
+            Some(subcommand) => found = subcommand,
+            None => break,
+        }
+    }
+    let has = |id: &str| found.get_arguments().any(|arg| arg.get_id() == id);
+    OTHER_OPTIONS.iter().find(|(other, id, _)| *other == option && has(id)).map(|(_, _, here)| *here)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn help(arguments: &[&str]) -> String {
+        let arguments: Vec<OsString> = ["agentlogs"].iter().chain(arguments).map(OsString::from).collect();
+        let error = command(&arguments).term_width(80).try_get_matches_from(&arguments).unwrap_err();
+        assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{error}");
+        error.render().to_string()
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let command = Cli::command();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let mut all: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+        grouped.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(grouped, all);
+        command.debug_assert();
+        let text = help(&["--help"]);
+        let first: Vec<&str> = text.lines().take(24).collect();
+        assert!(first.iter().any(|line| line.starts_with("  check ")), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    /// The options of one report are in its help, and in no other; those that it refuses are not.
+    #[test]
+    fn options_of_one_report_belong_to_it() {
+        for report in REPORTS {
+            let text = help(&["report", report.name, "--help"]);
+            for (id, name) in OF_ONE_REPORT {
+                let option = format!("--{}", id.replace('_', "-"));
+                let is_listed = text.lines().any(|line| line.trim_start().starts_with(&option));
+                assert_eq!(is_listed, report.name == *name, "{} {option}\n{text}", report.name);
+            }
+            assert!(text.contains(&format!("agentlogs report {} [OPTIONS]", report.name)), "{text}");
+            assert!(report.measures().iter().all(|measure| text.contains(&format!("\n  {} ", measure.name))), "{text}");
+        }
+        let all = help(&["report", "--help"]);
+        assert!(
+            all.find("Reports:") < all.find("Which rows:") && all.find("Which rows:") < all.find("Dimensions"),
+            "{all}"
+        );
+        assert!(!help(&["report", "health", "--help"]).contains("--since"));
+    }
+
+    #[test]
+    fn options_of_other_programs_have_an_answer() {
+        let answer = |arguments: &[&str], option: &str| {
+            let arguments: Vec<OsString> = ["agentlogs"].iter().chain(arguments).map(OsString::from).collect();
+            other_option(&command(&arguments), &arguments, option)
+        };
+        assert_eq!(answer(&["report", "cost", "--json"], "--json"), Some("--format json"));
+        assert_eq!(answer(&["sessions", "-n", "5"], "-n"), Some("--limit N"));
+        assert_eq!(answer(&["report", "cost", "--days", "7"], "--days"), Some("--last 7d"));
+        assert_eq!(answer(&["ingest", "--json"], "--json"), None);
+        assert_eq!(answer(&["prices", "list", "--json"], "--json"), Some("--format json"));
+    }
+}

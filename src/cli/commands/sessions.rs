@@ -1,0 +1,46 @@
+//! `agentlogs sessions`: the sessions, the newest first.
+
+use agentlogs::analysis::present::{ReportStyle, Roles};
+use agentlogs::analysis::reports::{Options, TABLES_OF_SESSIONS, session_list, sessions_for_people};
+use agentlogs::store::frames::sessions;
+
+use super::Outcome;
+use super::output::{Layout, print, row_limit, state_currency};
+use super::resolve::{cost, empty_reason, report_error, scope, state_left_out, state_lower_bound};
+use super::source::some_tables;
+use crate::cli::args::{Format, Sessions};
+use crate::cli::settings::Settings;
+
+pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
+    let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
+    let options = Options {
+        scope: scope(args.filters, settings),
+        cost: cost(args.cost),
+        sort: args.sort,
+        limit: row_limit(args.printed),
+        wide: args.printed.wide || !is_for_people,
+        ..Options::default()
+    };
+    let opened = some_tables(args.source, settings, TABLES_OF_SESSIONS)?;
+    let answer = session_list(&opened.frames, &options).map_err(report_error)?;
+    let empty = (answer.rows.height() == 0).then(|| empty_reason(&opened.frames, &options.scope)).flatten();
+    let rows = if is_for_people {
+        let now = options.scope.zoned().map_err(|error| report_error(error.into()))?;
+        sessions_for_people(&answer.rows, &opened.frames, &now)?
+    } else {
+        answer.rows
+    };
+    let report = ReportStyle { dimensions: NAMES, has_total: false, currency: settings.shown_currency() };
+    let roles = Roles { names: Some(NAMES), main: Some(sessions::COST_USD), sentences: &[] };
+    let layout = Layout { roles, report: Some(report), is_long: true, more: answer.more, empty: empty.as_deref() };
+    print(&rows, args.printed, layout)?;
+    state_left_out("", &answer.left_out, "session", "start");
+    if is_for_people {
+        state_lower_bound("", &opened.frames, &options.scope, settings)?;
+        state_currency(settings);
+    }
+    Ok(Outcome::Done)
+}
+
+/// The number of first columns that name a session: its number, id, start and project.
+const NAMES: usize = 4;
