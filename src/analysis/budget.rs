@@ -149,7 +149,9 @@ mod tests {
         assert_eq!(name("cost.cost_usd").unwrap(), "cost_usd");
         assert_eq!(name("sessions.cost_usd").unwrap(), "sessions.cost_usd");
         let error = name("costs").unwrap_err().to_string();
-        assert!(error.contains("\"costs\"") && error.contains("cost_usd, "), "{error}");
+        assert!(error.contains("\"costs\"") && error.contains("did you mean"), "{error}");
+        let error = name("nothing").unwrap_err().to_string();
+        assert!(error.contains("cost_usd, "), "{error}");
         assert_eq!(name("limits.used_percent").unwrap(), "used_percent");
         assert!(name("tools.cost_usd").is_err());
     }

@@ -53,6 +53,6 @@ pub use spec::Report;
 pub use unmatched::unmatched;
 
 pub use crate::analysis::rows::{
-    Bound, Cost, Current, DIMENSIONS, Dimension, Error, Frames, LeftOut, Measure, ProjectNames, Scope, Undated, WeekStart,
-    is_time, sessions,
+    Bound, Cost, Current, DIMENSIONS, Dimension, Error, Frames, LeftOut, Measure, ProjectNames, Scope, Undated,
+    WeekStart, is_time, sessions,
 };
