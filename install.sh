@@ -87,7 +87,8 @@ main() {
     echo "installed $("$directory/agentlogs" --version) in $directory"
     case ":$PATH:" in
     *":$directory:"*) ;;
-    *) echo "$directory is not in PATH" ;;
+    *) echo "$directory is not in PATH; add this line to the file that your shell reads at its start, such as ~/.profile:
+  export PATH=\"$directory:\$PATH\"" ;;
     esac
 }
 

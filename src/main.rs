@@ -29,6 +29,11 @@ fn main() -> ExitCode {
     #[cfg(unix)]
     memory::set_up();
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    match commands::completions::answered(&arguments) {
+        Ok(false) => {}
+        Ok(true) => return ExitCode::SUCCESS,
+        Err(error) => return commands::wrong_arguments(error, &args::command(&arguments), &arguments),
+    }
     let mut command = args::command(&arguments);
     let cli = match Cli::of(&mut command, &arguments) {
         Ok(cli) => cli,
@@ -88,7 +93,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Config(args) => commands::config::run(args, &settings),
         Command::Schema(args) => commands::lists::schema(&args),
         Command::Man(args) => commands::lists::man(&args),
-        Command::Completions(args) => commands::lists::completions(&args),
+        Command::Completions(args) => commands::completions::run(&args),
     }
 }
 

@@ -147,7 +147,7 @@ fn columns_are_named_by_constants() {
     let mut found = Vec::new();
     for (file, lines) in sources() {
         let reads_tables = ["store/", "analysis/", "cli/"].iter().any(|layer| file.starts_with(layer));
-        if !reads_tables || file == "store/frames/columns.rs" {
+        if !reads_tables || file == "store/frames/columns.rs" || file.ends_with("/tests.rs") {
             continue;
         }
         let code = lines.iter().take_while(|line| *line != "#[cfg(test)]");

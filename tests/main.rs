@@ -12,6 +12,7 @@ mod charts;
 mod cluster;
 #[cfg(feature = "archive")]
 mod commands;
+mod completions;
 mod containers;
 #[cfg(feature = "archive")]
 mod damage;

@@ -285,7 +285,7 @@ pub mod program {
             let output = run(home, home, &["check", "--logs", logs.to_str().unwrap(), "--format", "csv"]);
             let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
             assert_eq!(output.status.code(), Some(status), "{stderr}");
-            assert!(stdout.starts_with("budget,measure,value,bound,limit,exceeded\npi,cost_usd,"), "{stdout}");
+            assert!(stdout.starts_with("budget,measure,value,side,bound,exceeded\npi,cost_usd,"), "{stdout}");
             assert!(stdout.contains("\n,sessions,"), "{stdout}");
         }
         // An alias and a price of the configuration.

@@ -102,7 +102,8 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
   for (const it of known) {
     const isWorse = (other: Verdict) =>
       other.costPerTrial <= it.costPerTrial && other.rate >= it.rate && (other.costPerTrial < it.costPerTrial || other.rate > it.rate);
-    it.isOnFront = known.length > 1 && !known.some(isWorse);
+    // The cheapest group of all may be one that passed nothing.
+    it.isOnFront = known.length > 1 && it.rate > 0 && !known.some(isWorse);
   }
   const rank = (value: number) => (Number.isNaN(value) ? -1 : value);
   return out.sort((a, b) => rank(b.rate) - rank(a.rate) || b.trials - a.trials || a.place - b.place);

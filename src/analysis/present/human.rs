@@ -3,6 +3,7 @@
 use super::currency::{Currency, is_money};
 use super::number::{grouped, short, short_bytes, short_time};
 use super::value::{Value, is_share};
+use crate::store::frames::{tool_calls, unknown_records};
 
 /// What a table has in the place of an unknown value.
 pub const UNKNOWN: &str = "-";
@@ -11,7 +12,7 @@ pub const UNKNOWN: &str = "-";
 const LARGE: i128 = 10_000_000;
 
 /// Columns whose numbers are places or codes, not amounts.
-const ORDINALS: &[&str] = &["exit_code", "first_line", "line", "turn", "year"];
+const ORDINALS: &[&str] = &[tool_calls::EXIT_CODE, unknown_records::FIRST_LINE, "line", "turn", "year"];
 
 /// What the values of a column are, and how many decimal places they have.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,9 +8,10 @@ use super::price_as::PriceAs;
 use crate::analysis::rows::{Cost, Dimension, Scope, Unjudged};
 use crate::prices::Catalog;
 
-/// Whether the values of a column are names, such as those of a dimension other than time.
+/// Whether the values of a column are names, such as those of a dimension other than time. `passed` is also a number of trials.
 fn is_name(column: &str) -> bool {
-    column.starts_with("label:") || Dimension::find(column).is_some_and(|dimension| !dimension.is_time())
+    let is_dimension_of_names = |dimension: &Dimension| !dimension.is_time() && dimension.name != "passed";
+    column.starts_with("label:") || Dimension::find(column).is_some_and(is_dimension_of_names)
 }
 
 /// The options of a report.

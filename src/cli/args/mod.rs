@@ -33,7 +33,7 @@ pub use program::{Cli, Command};
 pub use query::Query;
 pub use report::Report;
 pub use sessions::Sessions;
-pub use shared::{DataSource, Format, Printed, label, timezone};
+pub use shared::{ArchiveDirectory, DataSource, Format, Printed, label, timezone};
 pub use show::Show;
 pub use statusline::Statusline;
 pub use tools::{Bench, Completions, Inspect, Man, Runtimes, Schema};

@@ -5,7 +5,7 @@ use std::fs;
 use agentlogs::analysis::export::{Access, Facts, FileKind, LakeExport, Trajectories, in_scope, write, write_file};
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::store::frames::TABLES;
-use agentlogs::store::lake::PartitionBy;
+use agentlogs::store::lake::{PartitionBy, shown};
 use anyhow::{Context, bail};
 
 use super::output::say;
@@ -49,21 +49,30 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
+    let written_to = |what: String| say(&format!("{what} written to {}", shown(&args.directory).display()));
     let Some(kind) = kind else {
+        let mut sessions = 0;
         for trajectory in Trajectories::new(&tables)?.iter() {
             let path = args.directory.join(&trajectory.file_name);
             let written = write_file(&path, access, |out| trajectory.write(out));
             written.with_context(|| path.display().to_string())?;
+            sessions += 1;
         }
+        written_to(counted(sessions, "session"));
         return Ok(Outcome::Done);
     };
+    let (mut files, mut rows) = (0, 0);
     for (name, frame) in tables {
         if args.tables.is_empty() || args.tables.iter().any(|table| table == name) {
             let path = args.directory.join(format!("{name}.{}", kind.extension()));
-            let written = write(name, &mut frame.collect()?, kind, access, &path);
+            let mut frame = frame.collect()?;
+            let written = write(name, &mut frame, kind, access, &path);
             written.with_context(|| path.display().to_string())?;
+            files += 1;
+            rows += frame.height();
         }
     }
+    written_to(format!("{} with {}", counted(files, "table"), counted(rows, "row")));
     Ok(Outcome::Done)
 }
 

@@ -1,4 +1,4 @@
-//! `agentlogs schema`, `completions` and `man`.
+//! `agentlogs schema` and `man`.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use polars::prelude::*;
 
 use super::Outcome;
 use super::output::{Layout, WITH_ABOUT, is_on_terminal, print, say};
-use crate::cli::args::{self, Completions, Man, Schema};
+use crate::cli::args::{self, Man, Schema};
 
 pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
     let columns = frames::schema();
@@ -53,13 +53,6 @@ fn tables(columns: &[frames::Described], args: &Schema) -> anyhow::Result<Outcom
     let roles = Roles { sentences: &["columns"], ..Roles::default() };
     print(&frame, args.printed, Layout { roles, ..Layout::default() })?;
     say("`agentlogs schema TABLE` describes the columns of a table, --wide those of all");
-    Ok(Outcome::Done)
-}
-
-pub fn completions(completions: &Completions) -> anyhow::Result<Outcome> {
-    let mut script = Vec::new();
-    clap_complete::generate(completions.shell, &mut args::command(&[]), "agentlogs", &mut script);
-    io::stdout().lock().write_all(&script)?;
     Ok(Outcome::Done)
 }
 

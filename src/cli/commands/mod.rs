@@ -4,6 +4,7 @@ pub mod archive;
 pub mod bench;
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod config;
 pub mod dashboard;
 mod explain;

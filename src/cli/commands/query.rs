@@ -26,6 +26,11 @@ impl Named {
     }
 }
 
+/// The names of the built-in queries with their descriptions.
+pub fn named_queries() -> impl Iterator<Item = (&'static str, &'static str)> {
+    QUERIES.iter().map(|query| (query.name, query.about()))
+}
+
 pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
     if args.list {
         return list(args.printed);

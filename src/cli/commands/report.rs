@@ -10,7 +10,7 @@ use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs};
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::output::{Layout, complain, is_on_terminal, print, row_limit, state_currency, terminal_width};
+use super::output::{Layout, complain, is_on_terminal, print, row_limit, say, state_currency, terminal_width};
 use super::resolve::{
     cost, empty_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged, unjudged,
 };
@@ -18,18 +18,20 @@ use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args;
 use crate::cli::settings::Settings;
+use crate::cli::terminal;
 
 pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let report = reports::find(&args.name).map_err(report_error)?;
+    let only_current = !args.active && wants_current(report, &args);
     let needs_prices = args.price_as.is_some() || report.has_waste();
     // Those of the archive contain imported ones.
-    let prices = needs_prices.then(|| catalog(&args.source, settings)).transpose()?;
-    let prices = prices.map(|prices| Arc::new(prices.into_owned()));
-    let price_as = args.price_as.zip(prices.clone()).map(|(model, prices)| PriceAs::new(&model, prices));
+    let catalog = needs_prices.then(|| catalog(&args.source, settings)).transpose()?;
+    let catalog = catalog.map(|catalog| Arc::new(catalog.into_owned()));
+    let price_as = args.price_as.zip(catalog.clone()).map(|(model, catalog)| PriceAs::new(&model, catalog));
     let price_as = price_as.transpose().map_err(report_error)?;
     let is_for_people = matches!(args.printed.format, args::Format::Table | args::Format::Markdown);
     let is_chart = args.chart || args.svg.is_some();
-    let options = Options {
+    let mut options = Options {
         by: args.by,
         scope: scope(args.filters, settings),
         cost: cost(args.cost),
@@ -38,17 +40,22 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         limit: if is_chart { args.printed.limit } else { row_limit(args.printed) },
         newest_first: !is_chart && is_on_terminal(args.printed),
         total: is_for_people,
-        active: args.active,
+        active: args.active || only_current,
         k: args.k,
         unjudged: unjudged(args.unjudged),
         price_as,
         top: args.top,
-        catalog: prices,
+        catalog,
         wide: args.printed.wide || !is_for_people,
     };
     let has_cost = report.has_cost();
     let opened = some_tables(args.source, settings, &report.tables_for(&options))?;
-    let answer = report.run(&opened.frames, &options).map_err(report_error)?;
+    let mut answer = report.run(&opened.frames, &options).map_err(report_error)?;
+    let shows_current = only_current && answer.rows.height() > 0;
+    if only_current && !shows_current {
+        options.active = false;
+        answer = report.run(&opened.frames, &options).map_err(report_error)?;
+    }
     if is_chart {
         let chart = chart(report, &answer, options.order().map(|(column, _)| column))?;
         if let Some(path) = &args.svg {
@@ -59,7 +66,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
             let mut out = std::io::stdout().lock();
             // The width of the terminal, or 80 columns.
             let width = terminal_width().unwrap_or(80).clamp(40, 240);
-            out.write_all(chart.text(width).as_bytes())?;
+            let is_ascii = terminal::screen().is_some_and(|screen| screen.is_ascii);
+            let text = if is_ascii { chart.text_in_ascii(width) } else { chart.text(width) };
+            out.write_all(text.as_bytes())?;
             out.flush()?;
             if chart.left_out > 0 {
                 complain(format_args!(
@@ -94,6 +103,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let roles = Roles { names, main: main.filter(|_| style.dimensions > 0), sentences: &[] };
     let layout = Layout { roles, report: Some(style), is_long: true, more, empty: empty.as_deref() };
     print(&rows, args.printed, layout)?;
+    if shows_current {
+        say("only the current windows; --limit 0 shows all");
+    }
     state(report, &left_out);
     if let Some(judged) = judged {
         state_unjudged("", judged, options.unjudged);
@@ -106,6 +118,14 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         state_currency(settings);
     }
     Ok(Outcome::Done)
+}
+
+/// Whether a person asks for windows of limits and names neither a period nor how many: the current ones are meant.
+fn wants_current(report: &reports::Report, args: &args::Report) -> bool {
+    let (printed, filters) = (args.printed, &args.filters);
+    let names_no_period = filters.start().is_none() && filters.until.is_none();
+    let is_table = is_on_terminal(printed) && !args.chart && args.svg.is_none();
+    report.name == "limits" && is_table && names_no_period && printed.limit.is_none() && !printed.wide
 }
 
 /// Prints how many rows are left out as they have no time.

@@ -35,7 +35,7 @@ pub struct WrittenPart {
 }
 
 /// What parts are computed with.
-pub struct With<'a> {
+pub struct PartInputs<'a> {
     /// The prices.
     pub catalog: &'a Catalog,
     /// Tables whose memory is used again.
@@ -57,9 +57,9 @@ pub fn write(
     name: String,
     batches: impl Iterator<Item = Result<SettleBatch, Error>>,
     facts: FactsFile,
-    with: &With<'_>,
+    inputs: &PartInputs<'_>,
 ) -> Result<WrittenPart, Error> {
-    let With { catalog, pool, keys } = with;
+    let PartInputs { catalog, pool, keys } = inputs;
     let writers = TABLES.into_iter().map(|table| TableWriter::create(generation, &name, table));
     let mut writers = writers.collect::<io::Result<Vec<_>>>().map_err(Error::file(generation))?;
     let mut sums = Sums::default();

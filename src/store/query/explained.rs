@@ -47,7 +47,7 @@ fn without_debug(text: &str) -> String {
     const TREES: [&str; 9] =
         ["Identifier(", "Ident {", "Span(", "Subquery(", "Function(", "BinaryOp", "Value(", "Select(", "Query {"];
     let Some(tree) = TREES.iter().filter_map(|tree| text.find(tree)).min() else { return text.to_owned() };
-    let words = text.get(..tree).unwrap_or_default().trim_end();
+    let words = text.get(..tree).unwrap_or_default().split(" { ").next().unwrap_or_default().trim_end();
     let words = words.trim_end_matches(['(', ':', ',', '{']).trim_end().trim_end_matches("found").trim_end();
     let words = words.trim_end_matches([',', ':']);
     format!("this part of the query is not supported: {words}")
@@ -87,6 +87,10 @@ mod tests {
             (
                 "Expected array expression, found Identifier(Ident { value: \"labels\", quote_style: None })",
                 "this part of the query is not supported: Expected array expression",
+            ),
+            (
+                "expression Exists { subquery: Query { with: None } } is not currently supported",
+                "this part of the query is not supported: expression Exists",
             ),
             ("lengths don't match", "lengths don't match"),
         ] {

@@ -24,6 +24,20 @@ impl Chart {
         }
     }
 
+    /// The same with ASCII in place of blocks and lines.
+    pub fn text_in_ascii(&self, width: u16) -> String {
+        let in_ascii = |char| match char {
+            '█' => '#',
+            '▄' | '▅' | '▆' | '▇' => ':',
+            '▁' | '▂' | '▃' => '.',
+            '│' => '|',
+            '└' => '+',
+            '─' => '-',
+            other => other,
+        };
+        self.text(width).chars().map(in_ascii).collect()
+    }
+
     fn head(&self, periods_per_column: u64) -> String {
         let lines = std::iter::once(self.title.clone()).chain(self.notes(periods_per_column));
         lines.map(|line| line + "\n").collect()

@@ -21,7 +21,7 @@ use crate::store::archive::generations::Snapshot;
 use crate::store::archive::index::{FactsPlace, IndexEntry, Sources};
 use crate::store::archive::layout::{FACTS, VERSION, file_of};
 use crate::store::archive::manifest::{Manifest, Part};
-use crate::store::archive::part::{self, With, WrittenPart};
+use crate::store::archive::part::{self, PartInputs, WrittenPart};
 use crate::store::archive::verdicts::session_keys;
 use crate::store::frames::{TABLES, schema_hash};
 
@@ -258,7 +258,7 @@ impl Writer {
         let Loader { facts, whole, in_batches, .. } = loader;
         let whole = (!whole.is_empty()).then_some(Ok(SettleBatch { sources: whole, has_more: false }));
         let batches = whole.into_iter().chain(in_batches.into_iter().flatten());
-        let written = part::write(&self.next, name, batches, facts, &With { catalog, pool: &self.tables, keys })?;
+        let written = part::write(&self.next, name, batches, facts, &PartInputs { catalog, pool: &self.tables, keys })?;
         let WrittenPart { part, places, settled, unmatched } = written;
         let statuses: BTreeMap<&str, SourceStatus> =
             settled.iter().map(|source| (source.path.as_str(), source.status)).collect();
