@@ -59,6 +59,8 @@ mod stdin;
 mod terminal;
 mod tidy;
 #[cfg(feature = "archive")]
+mod trees;
+#[cfg(feature = "archive")]
 mod verdicts;
 mod views;
 #[cfg(feature = "archive")]

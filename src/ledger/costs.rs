@@ -1,11 +1,12 @@
 //! The cost of each row of the ledger: as the log reports it, or computed from tokens and prices. See
 //! docs/accounting.md#cost and docs/prices.md.
 //!
-//! This is a separate pass after the reconciliation. It changes only what depends on the catalog, the [`Money`] and the
-//! canonical models of rows, so a new catalog does not require logs to be read again.
+//! This is a separate pass after the reconciliation. It changes only what depends on the catalog: the [`Money`] and the
+//! canonical models of rows, and the sums of trees. So a new catalog does not require logs to be read again.
 
 use std::collections::BTreeMap;
 
+use super::trees;
 use crate::adapters;
 use crate::base::time::Time;
 use crate::model::session::{CostParts, Tokens, Turn, add};
@@ -45,6 +46,7 @@ pub fn price(tables: &mut Tables, catalog: &Catalog) {
         add_up(session, rows);
         first += count;
     }
+    trees::add_up(&mut tables.sessions);
 }
 
 /// The request that the price of a row is computed for. A row without a time has the time of `start`.

@@ -19,6 +19,7 @@
 //! trials       results of trials whose logs are present
 //! verdicts     the sessions of imported verdicts
 //! costs        prices for the rows
+//! trees        sessions with the sessions that they started
 //! ```
 
 pub mod costs;
@@ -38,6 +39,7 @@ mod renumber;
 mod settle;
 mod threads;
 mod totals;
+pub mod trees;
 mod trials;
 mod verdicts;
 mod views;

@@ -221,6 +221,32 @@ pub struct SessionRow {
     pub money: Money,
     /// Tokens of rows without a cost.
     pub unpriced_tokens: i64,
+    /// Itself with the sessions that it started; set with the costs.
+    pub tree: Tree,
+}
+
+impl SessionRow {
+    /// The id of the root of its tree: its own, unless another session started it.
+    pub fn root_session_id(&self) -> &str {
+        self.tree.root_session_id.as_deref().unwrap_or(&self.session.session_id)
+    }
+}
+
+/// A session with its descendants: the sessions that it started, and those that these started (`docs/accounting.md#trees`).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Tree {
+    /// The root, if that is another session.
+    pub root_session_id: Option<String>,
+    /// The number of descendants.
+    pub descendants: i64,
+    /// The number of agents that the session itself started, as far as their logs are missing.
+    pub missing_children: i64,
+    /// The same of the session and all its descendants.
+    pub missing: i64,
+    /// The sum of the known costs.
+    pub cost: Option<f64>,
+    /// The sum of the known tokens.
+    pub total_tokens: Option<i64>,
 }
 
 /// What a row of the ledger is.

@@ -18,6 +18,7 @@
 //! lower_bound  how much of a cost is a lower bound
 //! unmatched    filters that match no session
 //! sessions     the sessions as a list, the newest first
+//! tree         the sessions, each below the one that started it
 //! cells        the aggregates of the dashboard
 //! ```
 
@@ -38,6 +39,7 @@ mod quantiles;
 mod run;
 pub(crate) mod sessions;
 pub(crate) mod spec;
+mod tree;
 mod unmatched;
 
 pub use answer::Answer;
@@ -50,6 +52,7 @@ pub use price_as::{PriceAs, similar_models};
 pub use run::find;
 pub use sessions::{TABLES_OF_SESSIONS, session_list, sessions_for_people};
 pub use spec::Report;
+pub use tree::tree_for_people;
 pub use unmatched::unmatched;
 
 pub use crate::analysis::rows::{

@@ -41,6 +41,8 @@ pub struct Options {
     pub price_as: Option<PriceAs>,
     /// Of `report waste`, the number of groups of each cause; all if `None`.
     pub top: Option<u32>,
+    /// Of `report sessions`, whether each session is a row below the session that started it.
+    pub tree: bool,
     /// The prices with which `report waste` computes; the built-in ones if `None`.
     pub catalog: Option<Arc<Catalog>>,
     /// Whether to include the columns that tables omit by default.

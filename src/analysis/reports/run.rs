@@ -6,9 +6,10 @@ use super::groups;
 use super::list::REPORTS;
 use super::options::Options;
 use super::spec::{Body, Groups, Report};
+use super::tree;
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{DIMENSIONS, Dimension, Error, Frames, Unjudged, is_of_verdicts, names};
-use crate::store::frames::{turns, verdicts};
+use crate::store::frames::{sessions, turns, verdicts};
 
 /// The report of that name.
 ///
@@ -120,6 +121,7 @@ impl Report {
     pub fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
         self.check(options)?;
         let answer = match &self.body {
+            _ if options.tree => tree::run(tables, options),
             Body::Groups(groups) => groups::run(self.name, groups, tables, options),
             Body::List(list) => list.run(tables, options),
         };
@@ -142,6 +144,12 @@ impl Report {
         }
         if options.top.is_some() && !self.has_waste() {
             return Err(Error::NotOfWaste(self.name));
+        }
+        if options.tree && self.name != sessions::TABLE {
+            return Err(Error::NotOfSessions(self.name));
+        }
+        if options.tree && !options.by.is_empty() {
+            return Err(Error::GroupedTree);
         }
         if options.price_as.is_some() && !self.measures().iter().any(|measure| measure.needs_price_as) {
             return Err(Error::NotOfCost(self.name));

@@ -8,7 +8,7 @@ use super::answer::Answer;
 use super::dimensions::with_reports;
 use super::listing::listed;
 use super::options::Options;
-use crate::analysis::rows::{Error, Frames, Grouping, KEY, Sessions, round};
+use crate::analysis::rows::{Cost, Error, Frames, Grouping, KEY, Sessions, round};
 use crate::analysis::show::short_ids;
 use crate::store::frames::{sessions, verdicts};
 
@@ -22,9 +22,13 @@ const WIDE: &[&str] = &[
     sessions::REPOSITORY,
     sessions::TOOL_CALLS,
     sessions::TOTAL_TOKENS,
+    sessions::INCLUSIVE_TOTAL_TOKENS,
     sessions::ERROR_KIND,
     verdicts::TASK,
     sessions::PARENT_SESSION_ID,
+    sessions::ROOT_SESSION_ID,
+    sessions::DESCENDANTS,
+    sessions::MISSING_DESCENDANTS,
     sessions::SOURCE_PATH,
 ];
 
@@ -47,6 +51,8 @@ pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error>
     let mut grouping = grouping.map_err(with_reports)?;
     let [verdict, task] = ["verdict", "task"].map(|name| grouping.dimension(name));
     let rows = grouping.rows.join(newest_first(tables), KEY.map(col), KEY.map(col), JoinType::Left.into());
+    // The costs of trees are those of the default.
+    let inclusive = (options.cost == Cost::Auto).then(|| col(sessions::INCLUSIVE_COST_USD));
     let columns = [
         col("n"),
         col(sessions::SESSION_ID),
@@ -57,6 +63,8 @@ pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error>
         col(sessions::REPOSITORY),
         col(sessions::CANONICAL_MODEL).alias(sessions::MODEL),
         col(sessions::COST_USD),
+    ];
+    let others = [
         col(sessions::STATUS),
         col(sessions::ERROR_KIND),
         verdict?,
@@ -64,18 +72,23 @@ pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error>
         col(sessions::TURNS),
         col(sessions::TOOL_CALLS),
         col(sessions::TOTAL_TOKENS),
+        col(sessions::INCLUSIVE_TOTAL_TOKENS),
         col(sessions::RUNTIME),
         col(sessions::PROMPT),
         col(sessions::PARENT_SESSION_ID),
+        col(sessions::ROOT_SESSION_ID),
+        col(sessions::DESCENDANTS),
+        col(sessions::MISSING_DESCENDANTS),
         col(sessions::SOURCE_PATH),
     ];
+    let columns: Vec<Expr> = columns.into_iter().chain(inclusive).chain(others).collect();
     let rows = round(rows.select(columns).sort(["n"], SortMultipleOptions::default()));
     let (rows, more) = listed(rows, WIDE, options)?;
     Ok(Answer { rows, dimensions: 0, total: None, more, left_out: grouping.left_out, judged: None })
 }
 
-/// The rows of [`session_list`] for people: short ids, local times, the last parts of projects, and neither verdicts nor prompts where
-/// there are none.
+/// The rows of [`session_list`] for people: short ids, local times, the last parts of projects, costs of trees where they differ from
+/// those of the session, and neither such costs nor verdicts nor prompts where there are none.
 ///
 /// # Errors
 /// When the tables cannot be read.
@@ -96,6 +109,10 @@ pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> Po
             }
             sessions::STARTED_AT | sessions::ENDED_AT => local_times(column, now)?,
             sessions::PROJECT | sessions::REPOSITORY => texts(&|text| last_part(text).to_owned(), name)?,
+            sessions::INCLUSIVE_COST_USD => match where_it_differs(rows, column)? {
+                column if column.null_count() == column.len() => continue,
+                column => column,
+            },
             sessions::PROMPT if column.null_count() == column.len() => continue,
             sessions::PROMPT => texts(&|text| text.split_whitespace().collect::<Vec<_>>().join(" "), "about")?,
             "verdict" if column.str()?.iter().all(|verdict| verdict == Some("unjudged")) => continue,
@@ -103,6 +120,13 @@ pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> Po
         });
     }
     DataFrame::new(rows.height(), columns)
+}
+
+/// The costs of trees, where they are not those of the session itself.
+fn where_it_differs(rows: &DataFrame, inclusive: &Column) -> PolarsResult<Column> {
+    let own = rows.column(sessions::COST_USD)?.f64()?;
+    let costs = inclusive.f64()?.iter().zip(own.iter()).map(|(cost, own)| cost.filter(|_| cost != own));
+    Ok(Column::new(inclusive.name().clone(), costs.collect::<Vec<Option<f64>>>()))
 }
 
 /// Times as `ls -l` shows them: with the time of day in the last half year, else with the year.

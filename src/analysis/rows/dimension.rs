@@ -44,6 +44,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_session("project", "Working directory; worktrees belong to their project", sessions::PROJECT),
     of_row("provider", "Provider as the log names it", turns::PROVIDER),
     of_session("repository", "Repository, as host/owner/name or the name of its directory", sessions::REPOSITORY),
+    of_session("root", "Id of the session that led to all sessions of its tree", sessions::ROOT_SESSION_ID),
     of_row("runtime", "Agent program that wrote the log", turns::RUNTIME),
     of_row_or_session("runtime_version", "Version of that program", sessions::RUNTIME_VERSION),
     of_row("session", "Id of the session", turns::SESSION_ID),

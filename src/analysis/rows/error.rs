@@ -41,6 +41,12 @@ pub enum Error {
     /// Only `report waste` has causes.
     #[error("only report waste accepts --top, not report {0}")]
     NotOfWaste(&'static str),
+    /// Only `report sessions` has trees.
+    #[error("only report sessions accepts --tree, not report {0}")]
+    NotOfSessions(&'static str),
+    /// A tree is not grouped.
+    #[error("report sessions --tree does not accept --by: each row is a session")]
+    GroupedTree,
     /// Only `report cost` computes the cost at the prices of another model.
     #[error("only report cost accepts --price-as, not report {0}")]
     NotOfCost(&'static str),

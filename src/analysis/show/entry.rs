@@ -120,6 +120,8 @@ pub(super) struct Entry {
     pub tokens_after: Option<i64>,
     pub result_bytes: Option<i64>,
     pub cost_usd: Option<f64>,
+    /// Of a session, with its descendants.
+    pub inclusive_cost_usd: Option<f64>,
     pub lines_added: Option<i64>,
     pub lines_removed: Option<i64>,
     pub call_id: Option<String>,

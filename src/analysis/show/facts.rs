@@ -48,7 +48,7 @@ pub(super) fn facts(session: &SessionColumns, verdicts: &VerdictColumns, turns: 
 }
 
 /// The facts that are texts, in their order.
-fn texts(session: &SessionColumns, verdicts: &VerdictColumns, turns: &[Entry]) -> [(&'static str, Option<String>); 15] {
+fn texts(session: &SessionColumns, verdicts: &VerdictColumns, turns: &[Entry]) -> [(&'static str, Option<String>); 16] {
     let in_brackets = |text: Option<&str>| text.map(|text| format!("({text})"));
     let branch = session.git_branch(0).map(|branch| format!("on {branch}"));
     let runtime = [owned(session.runtime(0)), owned(session.runtime_version(0)), in_brackets(session.format(0))];
@@ -59,6 +59,7 @@ fn texts(session: &SessionColumns, verdicts: &VerdictColumns, turns: &[Entry]) -
         ("status", joined([owned(session.status(0)), in_brackets(session.stop_reason(0))], " ")),
         ("error", joined(error, ": ")),
         ("started by", owned(session.parent(0))),
+        ("root", owned(session.root(0)).filter(|root| ![session.id(0), session.parent(0)].contains(&Some(root)))),
         ("agent", owned(session.agent(0))),
         ("project", joined([owned(session.project(0)), branch], " ")),
         ("models", Some(session.models(0).join(", "))),

@@ -22,7 +22,9 @@ impl Timeline {
         let start = self.session.time;
         let offsets = all.iter().map(|entry| entry.time.zip(start).map(|(time, start)| (time - start) / 1000));
         let is_subagent = all.iter().map(|entry| entry.is_subagent);
-        let costs = all.iter().map(|entry| entry.cost_usd);
+        let dollars = |name: &str, of: fn(&Entry) -> Option<f64>| {
+            Column::new(name.into(), all.iter().map(|entry| of(entry)).collect::<Vec<_>>())
+        };
         let columns = vec![
             text(events::KIND, &|entry| Some(entry.kind.as_str().to_owned())),
             whole(turns::OCCURRED_AT, |entry| entry.time).cast(&time_type())?,
@@ -43,7 +45,8 @@ impl Timeline {
             whole(events::TOKENS_BEFORE, |entry| entry.tokens_before),
             whole(events::TOKENS_AFTER, |entry| entry.tokens_after),
             whole(tool_calls::RESULT_BYTES, |entry| entry.result_bytes),
-            Column::new(turns::COST_USD.into(), costs.collect::<Vec<Option<f64>>>()),
+            dollars(turns::COST_USD, |entry| entry.cost_usd),
+            dollars(sessions::INCLUSIVE_COST_USD, |entry| entry.inclusive_cost_usd),
             whole(sessions::LINES_ADDED, |entry| entry.lines_added),
             whole(sessions::LINES_REMOVED, |entry| entry.lines_removed),
             text(turns::SOURCE_PATH, &|entry| entry.source_path.clone()),

@@ -6,7 +6,9 @@
 //! read       the tables -> the session, and its entries
 //! timeline   entries -> their order, and phases
 //! collapsed  repeated entries -> one line
+//! tree       the session with its subagents, and the sessions that it started
 //! facts      the session -> lines of names and values
+//! style      how text is printed
 //! text       the timeline -> text for a terminal
 //! frame      the timeline -> rows, for other programs and Markdown
 //! ```
@@ -18,11 +20,13 @@ mod find;
 mod frame;
 mod read;
 mod short;
+mod style;
 mod text;
 mod timeline;
+mod tree;
 
 pub use find::{Error, SessionKey, find, newest};
 pub use read::TABLES;
 pub use short::short_ids;
-pub use text::TextStyle;
+pub use style::TextStyle;
 pub use timeline::Timeline;

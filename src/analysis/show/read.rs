@@ -22,6 +22,7 @@ rows! {
         runtime_version: sessions::RUNTIME_VERSION,
         format: sessions::FORMAT,
         parent: sessions::PARENT_SESSION_ID,
+        root: sessions::ROOT_SESSION_ID,
         agent: sessions::AGENT,
         source_path: sessions::SOURCE_PATH,
         project: sessions::PROJECT,
@@ -52,6 +53,8 @@ rows! {
         usage: sessions::USAGE,
         cost_usd: sessions::COST_USD,
         cost_source: sessions::COST_SOURCE,
+        inclusive_cost_usd: sessions::INCLUSIVE_COST_USD,
+        missing: sessions::MISSING_DESCENDANTS,
         unpriced_tokens: sessions::UNPRICED_TOKENS,
         labels: sessions::LABELS,
         prompt: sessions::PROMPT,
@@ -145,7 +148,7 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     /// The rows of a table that belong to the session; `key` is the column with its id.
-    fn rows(self, table: &str, key: &str) -> LazyFrame {
+    pub(super) fn rows(self, table: &str, key: &str) -> LazyFrame {
         let is_of_runtime = col(turns::RUNTIME).eq(lit(self.session.runtime.as_str()));
         self.tables.table(table).filter(col(key).eq(lit(self.session.id.as_str())).and(is_of_runtime))
     }
@@ -156,7 +159,11 @@ impl Reader<'_> {
     }
 
     fn sessions(self, key: &str) -> PolarsResult<SessionColumns> {
-        SessionColumns::read(self.rows(sessions::TABLE, key).with_columns(self.cost.columns()))
+        let rows = self.rows(sessions::TABLE, key).with_columns(self.cost.columns());
+        // The costs of trees are those of the default.
+        let inclusive = if self.cost == Cost::Auto { col(sessions::INCLUSIVE_COST_USD) } else { lit(NULL) };
+        let inclusive = inclusive.cast(DataType::Float64).alias(sessions::INCLUSIVE_COST_USD);
+        SessionColumns::read(rows.with_column(inclusive))
     }
 
     /// The verdicts on it.
@@ -283,6 +290,7 @@ pub(super) fn session_entry(sessions: &SessionColumns, row: usize, kind: Kind) -
         output_tokens: sessions.output_tokens(row),
         total_tokens: sessions.total_tokens(row),
         cost_usd: sessions.cost_usd(row),
+        inclusive_cost_usd: sessions.inclusive_cost_usd(row),
         lines_added: sessions.lines_added(row),
         lines_removed: sessions.lines_removed(row),
         source_path: owned(sessions.source_path(row)),

@@ -3,30 +3,15 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::collapsed::{Line, collapsed};
 use super::entry::{Entry, Kind, Phase};
 use super::facts::Value;
+use super::style::{NAME, TextStyle, fitted};
 use super::timeline::Timeline;
-use crate::analysis::present::{Currency, counted, markdown_text, short, short_time, visible};
-use crate::base::width::{end, start, width as width_of};
+use crate::analysis::present::{counted, markdown_text, short, short_time};
+use crate::base::width::width as width_of;
 use crate::store::frames::turns;
-
-/// How a timeline is printed.
-#[derive(Debug, Clone)]
-pub struct TextStyle {
-    /// The number of columns.
-    pub width: usize,
-    /// Whether text may be bold, dim or coloured.
-    pub color: bool,
-    /// The currency of costs.
-    pub currency: Currency,
-    /// The time zone of times.
-    pub zone: TimeZone,
-    /// Whether repeated entries are a line each.
-    pub is_whole: bool,
-}
 
 /// A colour or weight on a terminal: the code of the control sequence.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +23,6 @@ enum Paint {
     Yellow = 33,
 }
 
-/// The width of the names of facts.
-const NAME: usize = 11;
 /// The smallest width of the text of an entry: a narrower one hides columns of numbers.
 const MIN_TEXT: usize = 24;
 /// The width of the number of a response.
@@ -75,6 +58,10 @@ impl Timeline {
             let name = paint(style, Paint::Dim, &format!("{name:NAME$}"));
             let width = style.width.saturating_sub(NAME).max(MIN_TEXT);
             let _ = writeln!(out, "{name}{}", fitted(&value_as_text(value, style), width, false));
+        }
+        for (index, line) in self.tree.lines(style).iter().enumerate() {
+            let name = paint(style, Paint::Dim, &format!("{:NAME$}", if index == 0 { "tree" } else { "" }));
+            let _ = writeln!(out, "{name}{line}");
         }
         let mut columns: Vec<Column> = COLUMNS.to_vec();
         let width = |columns: &[Column]| BEFORE + columns.iter().map(|column| column.width).sum::<usize>();
@@ -131,6 +118,7 @@ impl Timeline {
         for (name, value) in self.facts.iter().filter(|(name, _)| *name != "session") {
             let _ = writeln!(out, "- {name}: {}", markdown_text(&value_as_text(value, style)));
         }
+        out.push_str(&self.tree.markdown(style));
         let names = COLUMNS.map(|column| style.currency.name_of(column.name));
         let _ = writeln!(out, "\n| time | turn | phase | entry | {} |", names.join(" | "));
         let _ = writeln!(out, "| ---: | ---: | --- | --- | --- | ---: | ---: | ---: | ---: |");
@@ -353,36 +341,10 @@ fn value_as_text(value: &Value, style: &TextStyle) -> String {
     }
 }
 
-/// Text of one line with at most `width` columns. `keeps_end` cuts out the middle, so that paths keep their file.
-fn fitted(text: &str, width: usize, keeps_end: bool) -> String {
-    let indent = text.len() - text.trim_start().len();
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = format!("{:indent$}{}", "", visible(&words));
-    if width_of(&text) <= width {
-        return text;
-    }
-    let kept = width.saturating_sub(1);
-    let at_start = if keeps_end { kept / 3 } else { kept };
-    format!("{}…{}", start(&text, at_start), end(&text, kept - at_start))
-}
-
 fn paint(style: &TextStyle, paint: Paint, text: &str) -> String {
     if style.color && !text.trim().is_empty() {
         format!("\u{1b}[{}m{text}\u{1b}[0m", paint as u8)
     } else {
         text.to_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_fits_its_width() {
-        assert_eq!(fitted("  Read src/analysis/show/text.rs", 20, true), "  Read…/show/text.rs");
-        assert_eq!(fitted("a\nb\u{1b}[31m", 40, false), "a b\\u{1b}[31m");
-        assert_eq!(fitted("end of the line", 8, false), "end of …");
-        assert_eq!(fitted("short", 5, true), "short");
     }
 }

@@ -6,6 +6,7 @@ use super::entry::{Entry, Kind, Phase};
 use super::facts::{Fact, facts};
 use super::find::{Error, SessionKey};
 use super::read::{Reader, session_entry};
+use super::tree::Tree;
 use crate::analysis::rows::{Cost, Frames};
 use crate::store::frames::TypedRows as _;
 
@@ -17,6 +18,8 @@ pub struct Timeline {
     /// What is known about it.
     pub(super) facts: Vec<Fact>,
     pub(super) entries: Vec<Entry>,
+    /// The session with its subagents, and the sessions that it started.
+    pub(super) tree: Tree,
     /// The working directory and the project, to which paths are relative in a text.
     pub(super) directories: Vec<String>,
 }
@@ -35,13 +38,14 @@ impl Timeline {
         let (turns, calls) = (reader.turns()?, reader.calls()?);
         let changes = reader.changes(&calls)?;
         let others = [reader.events()?, reader.children()?];
+        let tree = Tree::read(reader, &session)?;
         let facts = facts(&session, &reader.verdicts()?, &turns);
         let all = turns.into_iter().chain(calls).chain(changes).chain(others.into_iter().flatten());
         let directories = [session.cwd(0), session.project(0)].into_iter().flatten();
         let directories = directories.filter(|directory| directory.len() > 1).map(str::to_owned).collect();
         let session = session_entry(&session, 0, Kind::Session);
         let entries = with_phases(ordered(all.collect()));
-        Ok(Self { session, facts, entries, directories })
+        Ok(Self { session, facts, entries, tree, directories })
     }
 }
 

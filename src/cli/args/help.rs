@@ -44,8 +44,14 @@ const HEADINGS: &[(&str, &[&str])] = &[
 ];
 
 /// The options that only one report has.
-const OF_ONE_REPORT: &[(&str, &str)] =
-    &[("price_as", "cost"), ("k", "outcomes"), ("unjudged", "outcomes"), ("top", "waste"), ("active", "limits")];
+const OF_ONE_REPORT: &[(&str, &str)] = &[
+    ("price_as", "cost"),
+    ("tree", "sessions"),
+    ("k", "outcomes"),
+    ("unjudged", "outcomes"),
+    ("top", "waste"),
+    ("active", "limits"),
+];
 
 /// The options of reports that a report without dimensions, or one about whole files, does not accept.
 const NOT_OF: &[(&str, &[&str])] = &[
@@ -185,7 +191,7 @@ fn after_reports() -> String {
          agentlogs report sessions --by label:experiment --format csv\n  \
          agentlogs report cost --by week,runtime --chart --svg weeks.svg\n\n\
          agentlogs report NAME --help shows the columns, dimensions and own options of one report, such as\n\
-         report outcomes --k, report waste --top, report limits --active and report cost --price-as.",
+         report outcomes --k, report waste --top, report sessions --tree and report cost --price-as.",
         heading("Dimensions, and the reports that have them"),
         listed(&dimensions),
         heading("Examples"),
@@ -214,6 +220,9 @@ fn examples(report: &str) -> Vec<String> {
     let own: &[&str] = match report {
         "cost" => &["--by week,model --last 30d", "--by model --price-as gpt-5.1-codex"],
         "tools" => &["--by mcp_server,tool --sort errors"],
+        "sessions" => &["--by model --last 7d", "--tree --since week"],
+        "agents" => &["--by agent,model --last 30d", "--by project,agent --wide"],
+        "requests" => &["--by model --last 30d", "--by project,month --wide"],
         "outcomes" => &["--by label:experiment,model --k 3 --wide", "--by task --verdict failed"],
         "waste" => &["--by project,cause --last 30d", "--top 3"],
         "limits" => &["--active", "--since week --wide"],

@@ -41,6 +41,9 @@ pub struct Report {
     /// The N most expensive sessions and tools of each cause, with the log and the line of the worst case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: Option<u32>,
+    /// Each session below the one that started it, with its own cost and that of its whole tree
+    #[arg(long, conflicts_with_all = ["chart", "svg"])]
+    pub tree: bool,
     /// Print a chart instead of a table: columns if time is a dimension, else bars. It shows the column of --sort, or the first
     #[arg(long, conflicts_with = "format")]
     pub chart: bool,

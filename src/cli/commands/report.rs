@@ -6,7 +6,8 @@ use std::sync::Arc;
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{ReportStyle, Roles, grouped, in_local_time};
-use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs};
+use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs, tree_for_people};
+use agentlogs::store::frames::sessions;
 use anyhow::Context;
 use polars::prelude::*;
 
@@ -45,6 +46,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         unjudged: unjudged(args.unjudged),
         price_as,
         top: args.top,
+        tree: args.tree,
         catalog,
         wide: args.printed.wide || !is_for_people,
     };
@@ -87,20 +89,23 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let (left_out, judged) = (answer.left_out, answer.judged);
     let empty = (answer.rows.height() == 0).then(|| empty_reason(&opened.frames, &options.scope)).flatten();
     let rows = if is_for_people {
-        let rows = for_people(&answer.rows, answer.dimensions, total.as_ref())?;
+        let rows = if args.tree { &tree_for_people(&answer.rows, &opened.frames)? } else { &answer.rows };
+        let rows = for_people(rows, answer.dimensions, total.as_ref())?;
         in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
     } else {
         answer.rows
     };
     let sorted = options.order().map(|(column, _)| column);
     let measures = || rows.get_column_names().into_iter().skip(style.dimensions).map(|name| name.as_str());
-    let main = sorted.filter(|column| measures().any(|name| name == *column)).or_else(|| measures().next());
+    let first = || if args.tree { Some(sessions::INCLUSIVE_COST_USD) } else { measures().next() };
+    let main = sorted.filter(|column| measures().any(|name| name == *column)).or_else(first);
     let names = match style.dimensions {
-        // Windows are named by their runtime, name and end, findings by their first column.
+        // Sessions of a tree are named by their id, windows by their runtime, name and end, findings by their first column.
+        0 if args.tree => Some(1),
         0 => (report.name == "limits").then_some(3),
         dimensions => Some(dimensions),
     };
-    let roles = Roles { names, main: main.filter(|_| style.dimensions > 0), sentences: &[] };
+    let roles = Roles { names, main: main.filter(|_| style.dimensions > 0 || args.tree), sentences: &[] };
     let layout = Layout { roles, report: Some(style), is_long: true, more, empty: empty.as_deref() };
     print(&rows, args.printed, layout)?;
     if shows_current {

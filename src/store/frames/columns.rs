@@ -308,6 +308,12 @@ table! {
         Int UNPRICED_TOKENS "Tokens of the session that no cost covers", |it| Some(it.row.unpriced_tokens);
     }
     [cost_parts] {
+        Float OWN_COST_USD "cost_usd, which includes subagents in the same log, but no other session", |it| it.row.money.cost;
+        Float INCLUSIVE_COST_USD "The same with all descendants, as far as it is known", |it| it.row.tree.cost;
+        Int INCLUSIVE_TOTAL_TOKENS "total_tokens with those of all descendants", |it| it.row.tree.total_tokens;
+        Int DESCENDANTS "Sessions that it started, and those that these started", |it| Some(it.row.tree.descendants);
+        Int MISSING_DESCENDANTS "Agents that these started and whose logs are missing: inclusive values are lower bounds", |it| Some(it.row.tree.missing);
+        Word ROOT_SESSION_ID "The first of the sessions that led to this one; its own id if no other did", |it| it.row.root_session_id();
         List LABELS "key=value, sorted", |it| it.row.session.labels.iter().map(String::as_str).collect();
         Text PROMPT "The first text that a human typed, with --content text", |it| it.row.session.prompt;
         Text TEXT "The last text of the assistant, with --content text", |it| it.row.session.text;

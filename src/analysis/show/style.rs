@@ -1,0 +1,49 @@
+//! How a timeline is printed, and texts that fit a line.
+
+use jiff::tz::TimeZone;
+
+use crate::analysis::present::{Currency, visible};
+use crate::base::width::{end, start, width as width_of};
+
+/// How a timeline is printed.
+#[derive(Debug, Clone)]
+pub struct TextStyle {
+    /// The number of columns.
+    pub width: usize,
+    /// Whether text may be bold, dim or coloured.
+    pub color: bool,
+    /// The currency of costs.
+    pub currency: Currency,
+    /// The time zone of times.
+    pub zone: TimeZone,
+    /// Whether repeated entries are a line each.
+    pub is_whole: bool,
+}
+
+/// The width of the names of facts.
+pub(super) const NAME: usize = 11;
+/// Text of one line with at most `width` columns. `keeps_end` cuts out the middle, so that paths keep their file.
+pub(super) fn fitted(text: &str, width: usize, keeps_end: bool) -> String {
+    let indent = text.len() - text.trim_start().len();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = format!("{:indent$}{}", "", visible(&words));
+    if width_of(&text) <= width {
+        return text;
+    }
+    let kept = width.saturating_sub(1);
+    let at_start = if keeps_end { kept / 3 } else { kept };
+    format!("{}…{}", start(&text, at_start), end(&text, kept - at_start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_fits_its_width() {
+        assert_eq!(fitted("  Read src/analysis/show/text.rs", 20, true), "  Read…/show/text.rs");
+        assert_eq!(fitted("a\nb\u{1b}[31m", 40, false), "a b\\u{1b}[31m");
+        assert_eq!(fitted("end of the line", 8, false), "end of …");
+        assert_eq!(fitted("short", 5, true), "short");
+    }
+}
