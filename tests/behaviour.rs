@@ -120,7 +120,8 @@ fn a_session_is_measured() {
         file_edits=3 edited_files=1 edits_per_file=3.0 files_edited_often=1 known_lines_added=5 lines_removed_again=3 \
         removed_again_rate=0.6 repeated_calls=1 longest_error_run=1 test_runs=2 failed_test_runs=1 verified_sessions=1 \
         verified_rate=1.0 p50_end_context_tokens=340 p90_end_context_tokens=340 \
-        context_growth_per_turn=73.75 compactions=0 model_time_ms=64000 tool_time_ms=16000 \
+        context_growth_per_turn=73.75 compactions=0 appended_tokens=90 fresh_tokens=545 prefill_amplification=0.165138 \
+        hit_rate_within_5min=0.966667 long_call_time_share=0.0 model_time_ms=64000 tool_time_ms=16000 \
         waiting_time_ms=100000 model_time_share=0.355556 tool_time_share=0.088889 waiting_time_share=0.555556";
     assert_eq!(measures(&transcript.tables(), "runtime")[0].join(" "), expected);
 }

@@ -47,6 +47,8 @@ mod privacy;
 mod projects;
 #[cfg(feature = "archive")]
 mod reports;
+#[cfg(feature = "archive")]
+mod requests;
 mod rules;
 mod sessions;
 #[cfg(feature = "archive")]

@@ -1,5 +1,6 @@
 //! Reports, the overview, comparisons, exports and the dashboard, and their output as text.
 
+mod agents;
 mod behaviour;
 pub mod budget;
 pub mod compare;
@@ -11,6 +12,7 @@ pub mod outcomes;
 pub mod overview;
 pub mod present;
 pub mod reports;
+mod requests;
 pub mod rows;
 pub mod show;
 pub mod statusline;

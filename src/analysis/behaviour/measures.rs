@@ -49,6 +49,25 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     })
     .wide(),
     sum(sessions::COMPACTIONS, "Compactions of the context").wide(),
+    sum("appended_tokens", "Tokens of prompts that no cache had, after the first prompt of each agent").wide(),
+    sum("fresh_tokens", "Tokens of these prompts that are new: neither sent before, nor the response before").wide(),
+    derived("prefill_amplification", "appended_tokens / fresh_tokens", || {
+        let fresh = || col("fresh_tokens");
+        float("appended_tokens") / when(fresh().gt(lit(0))).then(fresh()).otherwise(lit(NULL))
+    })
+    .wide(),
+    measure(
+        "hit_rate_within_5min",
+        "Share of prompts read from a cache, up to 5 minutes after the response before",
+        || hit_rate("within_5min"),
+    )
+    .wide(),
+    measure("hit_rate_within_1h", "The same, 5 to 60 minutes after it", || hit_rate("within_1h")).wide(),
+    measure("hit_rate_after_1h", "The same, later", || hit_rate("after_1h")).wide(),
+    measure("long_call_time_share", "Share of the time of calls in those of a minute or more", || {
+        float_sum("long_calls_ms") / not_zero(col("all_calls_ms").sum())
+    })
+    .wide(),
     sum("model_time_ms", "Time until the model answered").wide(),
     sum("tool_time_ms", "Time in tools").wide(),
     sum("waiting_time_ms", "Time until the next prompt of a human").wide(),
@@ -63,6 +82,11 @@ const fn share(name: &'static str, about: &'static str, of: fn() -> Expr) -> Mea
 
 fn float_sum(column: &str) -> Expr {
     col(column).sum().cast(DataType::Float64)
+}
+
+/// The share of the prompts after pauses of this range that was read from a cache.
+fn hit_rate(range: &str) -> Expr {
+    float_sum(&format!("cached_tokens_{range}")) / not_zero(col(format!("prompt_tokens_{range}")).sum())
 }
 
 /// The share of calls of known purpose.

@@ -3,7 +3,8 @@
 //! ```text
 //! rows      the rows of one session, as far as the measures need them
 //! read      tables -> rows
-//! session   the rows of a session -> its measures; changes and time next to it compute single ones
+//! session   the rows of a session -> its measures; changes, prefill and time next to it compute
+//!           single ones
 //! frame     the measures as columns of sessions
 //! measures  the columns of `report behavior`
 //! ```
@@ -11,6 +12,7 @@
 mod changes;
 mod frame;
 mod measures;
+mod prefill;
 mod read;
 mod rows;
 mod session;

@@ -38,7 +38,10 @@ rows! {
         number: turns::TURN,
         time: turns::OCCURRED_AT,
         duration_ms: turns::DURATION_MS,
+        latency_ms: turns::LATENCY_MS,
         context_tokens: turns::CONTEXT_TOKENS,
+        cache_read_tokens: turns::CACHE_READ_TOKENS,
+        output_tokens: turns::OUTPUT_TOKENS,
         total_tokens: turns::TOTAL_TOKENS,
     }
 
@@ -101,7 +104,10 @@ pub(super) fn turns(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Tur
                 agent: hash_of((is_subagent, agent)),
                 time: turns.time(row).map(Time::micros),
                 duration_ms: turns.duration_ms(row),
+                latency_ms: turns.latency_ms(row),
                 context_tokens: turns.context_tokens(row),
+                cache_read_tokens: turns.cache_read_tokens(row),
+                output_tokens: turns.output_tokens(row),
                 total_tokens: turns.total_tokens(row),
             };
             found.push((index, turn));

@@ -93,7 +93,12 @@ pub(super) struct Turn {
     /// Its time, in microseconds since 1970.
     pub time: Option<i64>,
     pub duration_ms: Option<i64>,
+    /// From the prompt or the last result to the end of the response.
+    pub latency_ms: Option<i64>,
     pub context_tokens: Option<i64>,
+    /// The part of the context that was read from a cache.
+    pub cache_read_tokens: Option<i64>,
+    pub output_tokens: Option<i64>,
     pub total_tokens: Option<i64>,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::changes::Edits;
+use super::prefill::{Hits, Prefill, call_times, prefill};
 use super::rows::{Call, Session, Status, Turn};
 use super::time::Times;
 use crate::analysis::rows::Purpose;
@@ -33,6 +34,16 @@ pub(super) const COLUMNS: &[(&str, Value)] = &[
     ("end_context_tokens", |it| it.context.end),
     ("context_growth", |it| it.context.growth.map(|(sum, _)| sum)),
     ("context_steps", |it| it.context.growth.map(|(_, steps)| steps)),
+    ("appended_tokens", |it| it.prefill.map(|prefill| prefill.appended)),
+    ("fresh_tokens", |it| it.prefill.map(|prefill| prefill.fresh)),
+    ("prompt_tokens_within_5min", |it| it.hits.prompt[0]),
+    ("cached_tokens_within_5min", |it| it.hits.cached[0]),
+    ("prompt_tokens_within_1h", |it| it.hits.prompt[1]),
+    ("cached_tokens_within_1h", |it| it.hits.cached[1]),
+    ("prompt_tokens_after_1h", |it| it.hits.prompt[2]),
+    ("cached_tokens_after_1h", |it| it.hits.cached[2]),
+    ("all_calls_ms", |it| it.call_times.map(|(all, _)| all)),
+    ("long_calls_ms", |it| it.call_times.map(|(_, long)| long)),
     ("model_time_ms", |it| it.times.map(|times| times.model / 1000)),
     ("tool_time_ms", |it| it.times.map(|times| times.tools / 1000)),
     ("waiting_time_ms", |it| it.times.map(|times| times.waiting / 1000)),
@@ -56,6 +67,11 @@ pub(super) struct Measures {
     /// `None` if the format does not show changed files.
     edits: Option<Edits>,
     context: Context,
+    /// `None` without two responses of an agent whose counts are known.
+    prefill: Option<Prefill>,
+    hits: Hits,
+    /// The durations of all calls, and of long ones.
+    call_times: Option<(i64, i64)>,
     times: Option<Times>,
 }
 
@@ -97,7 +113,8 @@ impl Measures {
     /// The measures of a session.
     pub(super) fn of(session: &Session<'_>) -> Self {
         let edits = session.shows_changes.then(|| Edits::of(session.changes));
-        let others = Self { edits, context: Context::of(session.turns), ..Self::default() };
+        let (prefill, hits) = prefill(session.turns, session.calls);
+        let others = Self { edits, context: Context::of(session.turns), prefill, hits, ..Self::default() };
         if !session.shows_calls {
             return others;
         }
@@ -110,6 +127,7 @@ impl Measures {
             is_edited: is_edited(calls),
             is_verified: is_verified(calls),
             before_edit: BeforeEdit::of(session),
+            call_times: call_times(calls),
             times: Times::of(session),
             ..others
         }

@@ -6,8 +6,10 @@ use super::health::Health;
 use super::limits::Limits;
 use super::own_rows::{Errors, Reconcile};
 use super::spec::{Body, Groups, Report};
+use crate::analysis::agents::{self, Agents};
 use crate::analysis::behaviour::{self, Behaviour};
 use crate::analysis::outcomes::{self, Outcomes};
+use crate::analysis::requests::{self, Requests};
 use crate::analysis::rows::measure::{
     Formula, Measure, derived, float, max, measure, median, new, not_zero, percentile_90, percentile_95, ratio, rows,
     sum,
@@ -285,6 +287,16 @@ pub static REPORTS: &[Report] = &[
         name: "behavior",
         about: "How agents work: exploring, editing, verifying, repeated calls, time",
         body: Body::Groups(Groups { rows: &Behaviour, by: &["runtime"], measures: behaviour::MEASURES, top: None }),
+    },
+    Report {
+        name: "requests",
+        about: "Requests of humans, from a prompt to the next: steps, time, cost",
+        body: Body::Groups(Groups { rows: &Requests, by: &["runtime"], measures: requests::MEASURES, top: None }),
+    },
+    Report {
+        name: "agents",
+        about: "Subagents: cost, results that they returned, files read again",
+        body: Body::Groups(Groups { rows: &Agents, by: &["agent"], measures: agents::MEASURES, top: None }),
     },
     Report {
         name: "outcomes",

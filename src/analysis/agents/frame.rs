@@ -1,0 +1,117 @@
+//! The runs of subagents as rows.
+
+use std::collections::{BTreeSet, HashMap};
+
+use polars::prelude::*;
+use rayon::prelude::*;
+
+use super::read::{calls, starts, turns};
+use super::run::{Call, Rows, Run, Start, Turn, run_of_session, runs};
+use crate::analysis::rows::{
+    Context, Extended, Find, Frames, KEY, ReportRows, SessionRows, Sessions, Sorted, for_sessions, take,
+};
+use crate::store::frames::{events, sessions, tool_calls, turns};
+
+/// Reads the value of a column.
+type Value = fn(&Run) -> Option<i64>;
+
+/// The columns of runs, apart from the name and the cost.
+const COLUMNS: [(&str, Value); 6] = [
+    ("run_turns", |it| Some(it.turns)),
+    ("run_calls", |it| Some(it.calls)),
+    ("run_tokens", |it| it.tokens),
+    (tool_calls::RESULT_BYTES, |it| it.result_bytes),
+    ("reads", |it| Some(it.reads)),
+    ("repeated_reads", |it| Some(it.repeated_reads)),
+];
+
+/// The cost of a run.
+pub(super) const RUN_COST_USD: &str = "run_cost_usd";
+
+/// The rows of some sessions.
+#[derive(Default)]
+struct AgentRows {
+    turns: Sorted<Turn>,
+    calls: Sorted<Call>,
+    starts: Sorted<Start>,
+}
+
+impl AgentRows {
+    fn of(&self, session: usize) -> Rows<'_> {
+        Rows { turns: self.turns.of(session), calls: self.calls.of(session), starts: self.starts.of(session) }
+    }
+}
+
+impl SessionRows for AgentRows {
+    fn sessions(&self) -> BTreeSet<usize> {
+        self.turns.sessions().collect()
+    }
+}
+
+/// The runs of subagents: those in the logs of sessions, and sessions that another one started.
+#[derive(Debug)]
+pub(in crate::analysis) struct Agents;
+
+impl ReportRows for Agents {
+    fn tables(&self) -> Vec<&'static str> {
+        vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, events::TABLE]
+    }
+
+    fn has(&self, column: &str) -> bool {
+        Sessions.has(column)
+    }
+
+    fn are_dated(&self, tables: &Frames) -> bool {
+        Sessions.are_dated(tables)
+    }
+
+    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        Sessions.frame(tables)
+    }
+
+    fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
+        let columns = KEY.into_iter().chain([sessions::PARENT_SESSION_ID, sessions::AGENT]).map(col);
+        let mut frame = rows.clone().select(columns.collect::<Vec<_>>()).collect()?;
+        // Values are read by their index.
+        frame.rechunk_mut();
+        let texts = |name: &str| frame.column(name).and_then(|column| column.str());
+        let (runtimes, ids) = (texts(sessions::RUNTIME)?, texts(sessions::SESSION_ID)?);
+        let (parents, names) = (texts(sessions::PARENT_SESSION_ID)?, texts(sessions::AGENT)?);
+        let positions: HashMap<(Option<&str>, Option<&str>), usize> =
+            (0..frame.height()).map(|row| ((runtimes.get(row), ids.get(row)), row)).collect();
+        let parent_of = |row: usize| positions.get(&(runtimes.get(row), parents.get(row))).copied();
+        let keys = frame.select(KEY)?;
+        let read = |tables: &Frames, find: Find<'_>| {
+            Ok(AgentRows {
+                turns: turns(tables.table(turns::TABLE), context.cost, find)?,
+                calls: calls(tables.table(tool_calls::TABLE), find)?,
+                starts: starts(tables.table(events::TABLE), find)?,
+            })
+        };
+        let compute = |rows: &AgentRows, indices: &[usize]| {
+            let of_session = |row: &usize| -> Vec<(usize, Run)> {
+                let own = rows.of(*row);
+                // The rows of linked sessions are in the same partition.
+                let as_run = parent_of(*row).and_then(|parent| {
+                    run_of_session(ids.get(*row).unwrap_or_default(), names.get(*row), own, rows.of(parent))
+                });
+                as_run.into_iter().chain(runs(own)).map(|run| (*row, run)).collect()
+            };
+            let found: Vec<(usize, Run)> = indices.par_iter().flat_map_iter(of_session).collect();
+            let mut frame = take(&keys, found.iter().map(|(row, _)| *row))?;
+            for (name, value) in COLUMNS {
+                let values: Vec<_> = found.iter().map(|(_, run)| value(run)).collect();
+                frame.with_column(Column::new(name.into(), values))?;
+            }
+            let costs: Vec<_> = found.iter().map(|(_, run)| run.cost_usd).collect();
+            frame.with_column(Column::new(RUN_COST_USD.into(), costs))?;
+            // The name of the subagent replaces that of the main agent.
+            let names: Vec<Option<&str>> = found.iter().map(|(_, run)| run.name.as_deref()).collect();
+            frame.with_column(Column::new(sessions::AGENT.into(), names))?;
+            Ok(frame)
+        };
+        let found = for_sessions(&frame, context.tables, read, compute)?;
+        let rows = rows.drop(cols([sessions::AGENT]));
+        Ok(rows.join(found, KEY.map(col), KEY.map(col), JoinType::Inner.into()).into())
+    }
+}
