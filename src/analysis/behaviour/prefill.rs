@@ -1,4 +1,4 @@
-//! How much of the prompts was read from a cache, and how often tokens were processed again. The definitions are those of TraceLab,
+//! How much of the prompts was read from a cache, and how often tokens were processed again. The definitions are those of `TraceLab`,
 //! <https://arxiv.org/abs/2606.30560>, applied to each agent of a session.
 
 use std::collections::HashMap;
