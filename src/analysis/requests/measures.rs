@@ -24,7 +24,7 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     percentile_90("p90_calls", "90th percentile", "calls").wide(),
     max("max_calls", "Maximum", "calls").wide(),
     median("p50_duration_ms", "Median time from the prompt to the end of the last response", "request_duration_ms"),
-    percentile_90("p90_duration_ms", "90th percentile", "request_duration_ms"),
+    percentile_90("p90_duration_ms", "90th percentile", "request_duration_ms").wide(),
     max("max_duration_ms", "Maximum", "request_duration_ms").wide(),
     median("p50_tokens", "Median number of tokens", "tokens").wide(),
     percentile_90("p90_tokens", "90th percentile", "tokens").wide(),
