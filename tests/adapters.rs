@@ -1,6 +1,7 @@
 //! What the tables contain of a log of one format: tests of an adapter that need the ledger.
 
 mod antigravity;
+mod attribution;
 mod claude;
 mod claude_programs;
 mod claude_totals;

@@ -139,6 +139,8 @@ pub struct ToolCall {
     pub command_kind: Option<CommandKind>,
     /// Of a command that ran tests: whether its result states that some failed. `None` if it does not state it.
     pub result_failed_tests: Option<bool>,
+    /// The skill that the call loads, whether or not it succeeded.
+    pub skill: Option<Symbol>,
 }
 
 /// The operation on a file.

@@ -3,7 +3,7 @@
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Day;
 use crate::model::session::{
-    CostParts, Event, FileChange, Limit, MatchedBy, SessionResult, Tokens, ToolCall, Turn, Verdict,
+    CostParts, Details, Event, FileChange, Limit, MatchedBy, SessionResult, Tokens, ToolCall, Turn, Verdict,
 };
 use crate::model::source::Source;
 use crate::model::verdict::ImportedVerdict;
@@ -307,6 +307,13 @@ impl TurnRow {
             canonical_model: None,
             money,
         }
+    }
+}
+
+impl TurnRow {
+    /// What is known of few responses.
+    pub fn details(&self) -> Option<&Details> {
+        self.turn.details.as_deref()
     }
 }
 

@@ -64,4 +64,45 @@ pub struct Turn {
     /// Milliseconds from the prompt or the last result that the request takes up to the end of the response. Equal times are those of a
     /// copy, so that it is never 0.
     pub latency_ms: Option<NonZeroU32>,
+    /// What is known of few responses.
+    pub details: Option<Box<Details>>,
+}
+
+impl Turn {
+    /// What is known of few responses, to be filled in.
+    pub fn details_mut(&mut self) -> &mut Details {
+        self.details.get_or_insert_default()
+    }
+}
+
+/// What is known of few responses: what the request was for, as the log states it, else by the rule of docs/accounting.md#attribution;
+/// and why its prompt was not in the cache.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Details {
+    /// The skill in effect.
+    pub skill: Option<Symbol>,
+    /// The plugin that provides the skill or the agent.
+    pub plugin: Option<Symbol>,
+    /// The type of the subagent.
+    pub agent_type: Option<Symbol>,
+    /// The slash command that started the work, without its slash.
+    pub command: Option<Symbol>,
+    /// Why the provider did not find the prompt in its cache, in its words.
+    pub cache_miss_reason: Option<Symbol>,
+}
+
+impl Details {
+    /// Fills in what is unknown so far.
+    pub fn fill(&mut self, other: Self) {
+        let Self { skill, plugin, agent_type, command, cache_miss_reason } = other;
+        // A plugin belongs to its skill or agent.
+        if self.skill.is_none() && self.plugin.is_none() {
+            self.plugin = plugin;
+        }
+        self.skill = self.skill.take().or(skill);
+        self.agent_type = self.agent_type.take().or(agent_type);
+        self.command = self.command.take().or(command);
+        self.cache_miss_reason = self.cache_miss_reason.take().or(cache_miss_reason);
+    }
 }

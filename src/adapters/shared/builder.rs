@@ -8,7 +8,9 @@ use foldhash::{HashMap, HashMapExt as _};
 use twox_hash::XxHash3_64;
 
 use super::latency::Waits;
+use super::names;
 use super::row_index::RowIndex;
+use super::skills::SkillsInEffect;
 use super::test_results::failed_tests;
 use super::tools::{self, Arguments, Subject, ToolArguments};
 use crate::adapters::engine::api::{Context, RecordErrors};
@@ -52,6 +54,8 @@ pub struct Builder {
     pub(super) windows: HashMap<WindowKey, usize>,
     /// What each agent waits for.
     pub(super) waits: Waits,
+    /// What changes the skill in effect.
+    pub(super) skills: SkillsInEffect,
     /// The first tools that were called.
     tools: Vec<Tool>,
     /// The number of events whose keys are set.
@@ -107,6 +111,7 @@ impl Builder {
             changes: RowIndex::default(),
             windows: HashMap::new(),
             waits: Waits::new(),
+            skills: SkillsInEffect::default(),
             tools: Vec::new(),
             keyed_events: 0,
             last_time: None,
@@ -186,7 +191,8 @@ impl Builder {
     /// Adds the arguments of a call. Returns them parsed.
     pub fn arguments<'a>(&mut self, call: usize, raw: Raw<'a>) -> Arguments<'a> {
         let arguments: Arguments<'a> = raw.read();
-        let subject = arguments.subject(&self.session.tool_calls[call].category);
+        let row = &self.session.tool_calls[call];
+        let subject = arguments.subject(&row.tool, &row.category);
         self.set_arguments(call, raw, subject);
         arguments
     }
@@ -198,8 +204,8 @@ impl Builder {
         given: &'g ToolArguments<'a>,
     ) -> Option<&'g Arguments<'a>> {
         let arguments = given.value.as_deref();
-        let category = &self.session.tool_calls[call].category;
-        let subject = arguments.map(|arguments| arguments.subject(category)).unwrap_or_default();
+        let row = &self.session.tool_calls[call];
+        let subject = arguments.map(|arguments| arguments.subject(&row.tool, &row.category)).unwrap_or_default();
         self.set_arguments(call, given.raw, subject);
         arguments
     }
@@ -221,12 +227,17 @@ impl Builder {
         call.args_hash = args_hash(raw);
     }
 
-    /// Sets the target and the kind of a call, as far as `subject` contains them. Only shell calls have a kind.
-    pub fn set_subject(&mut self, call: usize, subject: Subject) {
-        let call = &mut self.session.tool_calls[call];
+    /// Sets the target, the kind and the skill of a call, as far as `subject` contains them. Only shell calls have a kind.
+    pub fn set_subject(&mut self, call_index: usize, subject: Subject) {
+        let call = &mut self.session.tool_calls[call_index];
         call.target = subject.target.or_else(|| call.target.take());
         if call.category == "shell" {
             call.command_kind = subject.command_kind.or(call.command_kind);
+        }
+        let read = || call.target.as_deref().filter(|_| call.category == "read").and_then(names::skill_of_path);
+        if let Some(skill) = subject.skill.or_else(read) {
+            call.skill = Some(skill);
+            self.skills.loaded(call_index, self.session.turns.len());
         }
     }
 
@@ -268,6 +279,7 @@ impl Builder {
 
     /// Adds a prompt that a human typed. Copies of it count once.
     pub fn prompt_as(&mut self, identity: Identity, text: Option<&str>) {
+        self.skills.prompted(self.session.turns.len());
         let session = &mut self.session;
         if identity == Identity::Unique {
             session.user_turns = Some(session.user_turns.unwrap_or(0) + 1);
@@ -277,6 +289,16 @@ impl Builder {
         if self.content >= Retention::Text && session.prompt.is_none() {
             session.prompt = text.map(str::to_owned);
         }
+    }
+
+    /// The user gave a slash command. It ends what a prompt would end.
+    pub fn slash_command(&mut self, name: &str) {
+        self.skills.commanded(names::name(name), self.session.turns.len());
+    }
+
+    /// The slash command that was just given has loaded the skill of its name.
+    pub fn command_is_skill(&mut self) {
+        self.skills.command_is_skill();
     }
 
     /// A program wrote a prompt: the session may have none that a human typed.
@@ -296,7 +318,7 @@ impl Builder {
         }
     }
 
-    /// Returns the session, without the changes of calls that did not end well.
+    /// Returns the session, without the changes of calls that did not end well, and with the skill of each response.
     pub fn finish(mut self) -> SessionResult {
         let (calls, changes) = (&self.session.tool_calls, &mut self.session.file_changes);
         let before = changes.len();
@@ -305,6 +327,7 @@ impl Builder {
         if changes.len() < before / 2 {
             changes.shrink_to_fit();
         }
+        self.skills.attribute(&mut self.session);
         self.session
     }
 }

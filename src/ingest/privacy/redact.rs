@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use super::secrets::redacted;
 use crate::model::health::Health;
-use crate::model::session::{Event, FileChange, SessionResult, ToolCall};
+use crate::model::session::{Details, Event, FileChange, SessionResult, ToolCall};
 use crate::model::source::Source;
 
 /// Removes secrets and mail addresses from all text of a file. Paths of logs, ids and names of models are kept: rows refer to each
@@ -70,7 +70,7 @@ pub fn redact_session(session: &mut SessionResult) {
         labels,
         prompt,
         text,
-        turns: _,
+        turns,
         tool_calls,
         file_changes,
         events,
@@ -91,10 +91,15 @@ pub fn redact_session(session: &mut SessionResult) {
     agent.iter_mut().for_each(redact_text);
     error_message.iter_mut().for_each(redact_text);
     [cwd, git_branch, repository, prompt, text].into_iter().flatten().for_each(redact_text);
+    for attribution in turns.iter_mut().filter_map(|turn| turn.details.as_mut()) {
+        let Details { skill, plugin, agent_type, command, cache_miss_reason: _ } = &mut **attribution;
+        [skill, plugin, agent_type, command].into_iter().flatten().for_each(redact_text);
+    }
     for call in tool_calls {
-        let ToolCall { tool, mcp_server, agent, target, args, result, .. } = &mut **call;
+        let ToolCall { tool, mcp_server, agent, skill, target, args, result, .. } = &mut **call;
         [target, args, result].into_iter().flatten().for_each(redact_text);
-        [Some(tool), mcp_server.as_mut(), agent.as_mut()].into_iter().flatten().for_each(redact_text);
+        let names = [Some(tool), mcp_server.as_mut(), agent.as_mut(), skill.as_mut()];
+        names.into_iter().flatten().for_each(redact_text);
     }
     for change in file_changes {
         let FileChange { path, .. } = change;

@@ -143,6 +143,9 @@ fn merge_turn(known: &mut Turn, copy: Turn) {
     known.speed = known.speed.take().or(copy.speed);
     known.inference_geo = known.inference_geo.take().or(copy.inference_geo);
     known.is_of_killed |= copy.is_of_killed;
+    if let Some(attribution) = copy.details {
+        known.details_mut().fill(*attribution);
+    }
     if known.is_subagent && !copy.is_subagent {
         // A side question replays the main agent's response: it stays the main agent's.
         (known.is_subagent, known.agent_id, known.agent) = (false, None, None);
@@ -152,7 +155,7 @@ fn merge_turn(known: &mut Turn, copy: Turn) {
 /// Merges a copy of a call: the copy with an end replaces the one without.
 fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
     let (args_hash, command_kind) = (known.args_hash.get(), known.command_kind);
-    let failed_tests = known.result_failed_tests;
+    let (failed_tests, skill) = (known.result_failed_tests, known.skill.take());
     if known.status == CallStatus::Incomplete && copy.status != CallStatus::Incomplete {
         let (line, turn) = (known.line, known.turn);
         *known = copy;
@@ -160,11 +163,13 @@ fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
         known.args_hash = known.args_hash.get().or(args_hash).into();
         known.command_kind = known.command_kind.or(command_kind);
         known.result_failed_tests = known.result_failed_tests.or(failed_tests);
+        known.skill = known.skill.take().or(skill);
         return;
     }
     known.args_hash = args_hash.or(copy.args_hash.get()).into();
     known.command_kind = command_kind.or(copy.command_kind);
     known.result_failed_tests = failed_tests.or(copy.result_failed_tests);
+    known.skill = skill.or(copy.skill);
     if known.duration_ms.get().is_none() && known.ended_at.is_none() {
         // A recording may have no times of calls, where the runtime's own file has them.
         known.duration_ms = copy.duration_ms;

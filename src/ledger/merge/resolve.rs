@@ -6,7 +6,7 @@ use super::merged_session::MergedSession;
 use crate::base::rows::Rows;
 use crate::base::text::Symbol;
 use crate::ledger::renumber::NewIndexes;
-use crate::model::session::{Event, ToolCall, Turn};
+use crate::model::session::{Event, EventKind, ToolCall, Turn};
 
 /// Removes responses that only their caller reports, where the subagent's own log contains a response with the same
 /// prompt. See docs/accounting.md#subagents.
@@ -75,6 +75,25 @@ pub(super) fn find_turns_of_events(events: &mut [(usize, Event)], calls: &Rows<(
     for (_, event) in events {
         let of_call = || event.call_id.as_deref().and_then(|call_id| turns.get(call_id).copied());
         event.turn = event.turn.or_else(of_call);
+    }
+}
+
+/// Finds the types of subagents that their own records do not state: the agent of the turn, else that of the event which names the
+/// subagent by its id, which may be in the file of another agent.
+pub(super) fn find_agent_types(session: &mut MergedSession) {
+    let is_known = |turn: &Turn| turn.details.as_ref().is_some_and(|it| it.agent_type.is_some());
+    let is_sought = |turn: &Turn| turn.is_subagent && !is_known(turn);
+    if !session.turns.iter().any(|(_, turn)| is_sought(turn)) {
+        return;
+    }
+    let events = session.events.iter().filter(|(_, event)| event.kind == EventKind::Subagent);
+    let types: HashMap<&str, &Symbol> =
+        events.filter_map(|(_, event)| Some((event.code.as_deref()?, event.agent.as_ref()?))).collect();
+    for (_, turn) in session.turns.iter_mut().filter(|(_, turn)| is_sought(turn)) {
+        let by_id = || types.get(turn.agent_id.as_deref()?).copied().cloned();
+        if let Some(agent_type) = turn.agent.clone().or_else(by_id) {
+            turn.details_mut().agent_type = Some(agent_type);
+        }
     }
 }
 

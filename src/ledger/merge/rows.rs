@@ -4,7 +4,7 @@ use std::mem;
 
 use super::limits::changes_of;
 use super::merged_session::MergedSession;
-use super::resolve::{drop_echoes, find_turns_of_calls, find_turns_of_events, name_the_model};
+use super::resolve::{drop_echoes, find_agent_types, find_turns_of_calls, find_turns_of_events, name_the_model};
 use super::session_row::session_row;
 use crate::base::rows::Rows;
 use crate::ledger::totals::StatedTotals;
@@ -17,6 +17,7 @@ impl MergedSession {
         drop_echoes(&mut self);
         find_turns_of_calls(&mut self);
         find_turns_of_events(&mut self.events, &self.calls);
+        find_agent_types(&mut self);
         name_the_model(&mut self);
 
         let session = tables.sessions.len();

@@ -335,6 +335,10 @@ table! {
         Text MODEL "As logged", |it| it.row.turn.model;
         Text CANONICAL_MODEL "One name for all spellings of the model", |it| it.row.canonical_model;
         Text EFFORT "Reasoning effort or thinking level, as logged", |it| it.row.turn.effort;
+        Choice SKILL "The skill in effect; NULL without one, or if tool_calls is NULL: then the log does not show it", |it| it.row.details()?.skill.as_deref();
+        Choice PLUGIN "The plugin that provides the skill or the agent", |it| it.row.details()?.plugin.as_deref();
+        Choice AGENT_TYPE "The type of the subagent that asked; NULL for the main agent, or if it is not known", |it| it.row.details()?.agent_type.as_deref();
+        Choice COMMAND "The slash command that the main agent works on, without the slash", |it| it.row.details()?.command.as_deref();
         Time OCCURRED_AT "When it was answered", |it| it.row.turn.occurred_at;
     }
     [day_and_week] {
@@ -344,6 +348,7 @@ table! {
         Int TOOL_CALLS "Calls that the response made", |it| it.row.tool_calls;
         Text SERVICE_TIER "As logged", |it| it.row.turn.service_tier;
         Text SPEED "As logged", |it| it.row.turn.speed;
+        Choice CACHE_MISS_REASON "Why the provider did not find the prompt in its cache, in its words", |it| it.row.details()?.cache_miss_reason.as_deref();
         Int CONTEXT_TOKENS "Input, cache read and cache write: the size of the request", |it| it.row.number.and_then(|_| it.row.turn.tokens.get().context());
         Int CONTEXT_WINDOW "Size of the model's context window", |it| it.row.turn.context_window.get();
     }
@@ -373,11 +378,12 @@ table! {
         Int EXIT_CODE "Exit status of a command", |it| it.row.call.exit_code.get();
         Int ARGS_BYTES "Bytes of the arguments in the log, white space included", |it| it.row.call.args_bytes.get();
         Int RESULT_BYTES "Bytes of the result in the log, white space included", |it| it.row.call.result_bytes.get();
-        Text TARGET "The file, the URL's host, or the first program of a command", |it| it.row.call.target;
+        Text TARGET "The file, the URL's host, the first program of a command, or the skill", |it| it.row.call.target;
         Text ARGS "The arguments, with --content full", |it| it.row.call.args;
         Text RESULT "The result, with --content full", |it| it.row.call.result;
         Hash ARGS_HASH "XXH3-64 of the arguments as logged: equal calls of a session have equal hashes", |it| it.row.call.args_hash.get();
         Choice COMMAND_KIND "Of a shell call: test, build, lint, format, run, install, vcs, search, read, edit, network or other", |it| it.row.call.command_kind.map(CommandKind::as_str);
+        Text SKILL "The skill that the call loads: a call of a tool for skills, or a read of a SKILL.md", |it| it.row.call.skill;
         MaybeFlag RESULT_FAILED_TESTS "Of a call of the kind test: whether its result states that tests failed, whatever the exit status; NULL where it does not state it", |it| it.row.call.result_failed_tests;
     }
 }

@@ -9,6 +9,7 @@ use self::records::Block;
 pub(crate) use self::records::{Message, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::names;
 use crate::adapters::shared::tools::Arguments;
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
@@ -103,6 +104,9 @@ impl Conversation {
         turn.model = turn.model.take().or_else(|| message.model.owned());
         turn.stop_reason = message.stop_reason.owned().or_else(|| turn.stop_reason.take());
         turn.occurred_at = turn.occurred_at.or(time);
+        if let Some(reason) = message.diagnostics.cache_miss_reason.kind.some().and_then(names::name) {
+            turn.details_mut().cache_miss_reason = Some(reason);
+        }
         if index == known {
             turn.is_subagent = origin.is_subagent;
             turn.agent_id = origin.agent_id.map(Symbol::new);

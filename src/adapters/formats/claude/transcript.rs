@@ -24,6 +24,9 @@
 //! | total | `cost-state`: the sums of a process by model, with the cost ([saved totals](accounting.md#saved-totals)) |
 //! | parent | `forkedFrom.sessionId`, `parentSessionId` of `fork-context-ref`, `session_id` of a job (`sessionKind: bg`), else the owner of a copied history |
 //! | subagent | `isSidechain` with `agentId`, or `progress.data` of type `agent_progress`; its type is `subagent_type` of the call |
+//! | effort, skill, plugin, agent type | `effort`, `attributionSkill`, `attributionPlugin`, `attributionAgent`; before 2.1.129 the skill by [the rule for all runtimes](accounting.md#attribution). `attributionMcpServer` and `attributionMcpTool` are not used: of 136 responses, 6 had called that server |
+//! | slash command | `<command-name>` of a user line. It is a skill if a line with `Base directory for this skill:` follows |
+//! | cache miss reason | `message.diagnostics.cache_miss_reason.type` |
 //! | subagent's last response | `toolUseResult.usage` of the Task or Agent result, unless a response with the same prompt is logged |
 //! | cost | `costUSD` of the line, in versions that log it; else unknown |
 //! | call | `tool_use`, `server_tool_use`, `mcp_tool_use` blocks; result `tool_result` with `is_error` and `toolUseResult`, which can be on an earlier line than a parallel call |

@@ -272,7 +272,7 @@ impl Run {
             "exec_command_begin" => {
                 let words: Vec<Text<'_>> = message.command.read();
                 self.builder.arguments(call, message.command);
-                self.builder.set_subject(call, tools::shell_command_of_words(words).into());
+                self.builder.set_subject(call, tools::shell_command_of_words(&words).into());
             }
             "mcp_tool_call_begin" | "mcp_tool_call_end" => {
                 self.builder.mcp(call, message.invocation.server.some());

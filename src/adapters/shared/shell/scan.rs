@@ -6,7 +6,8 @@ use std::iter::Peekable;
 use super::kind::{self, Nested, Purpose};
 use super::redirections::Redirections;
 use super::words::{Token, Tokens, base_name, substitutions};
-use crate::base::text::SharedStr;
+use crate::adapters::shared::names;
+use crate::base::text::{SharedStr, Symbol};
 use crate::json::Raw;
 use crate::json::fields::Text;
 use crate::model::session::CommandKind;
@@ -21,21 +22,33 @@ pub struct ShellCommand {
     pub program: Option<SharedStr>,
     /// The kind of its most important simple command; `None` for an empty command.
     pub kind: Option<CommandKind>,
+    /// The skill whose instructions it prints.
+    pub skill: Option<Symbol>,
+}
+
+impl ShellCommand {
+    /// Adds the skill of a command that prints its instructions. `texts` are the command, or its words.
+    fn with_skill<'t>(mut self, texts: impl IntoIterator<Item = &'t str>) -> Self {
+        if self.kind == Some(CommandKind::Read) {
+            self.skill = texts.into_iter().filter_map(names::skill_in_command).last();
+        }
+        self
+    }
 }
 
 /// Parses a command.
 pub fn shell_command(command: &str) -> ShellCommand {
-    scan_text(command, DEPTH).into()
+    ShellCommand::from(scan_text(command, DEPTH)).with_skill([command])
 }
 
 /// Parses a command that is already split into words. Some models put a whole command into the only word.
-pub fn shell_command_of_words(words: Vec<Text<'_>>) -> ShellCommand {
-    if let [command] = &words[..] {
+pub fn shell_command_of_words(words: &[Text<'_>]) -> ShellCommand {
+    if let [command] = words {
         return shell_command(command.as_str());
     }
     let mut found = Found::default();
-    found.scan(words.into_iter().filter_map(Text::into_inner).map(Token::Word), false, DEPTH);
-    found.into()
+    found.scan(words.iter().filter_map(Text::some).map(|word| Token::Word(Cow::Borrowed(word))), false, DEPTH);
+    ShellCommand::from(found).with_skill(words.iter().filter_map(Text::some))
 }
 
 /// Parses a command as a log contains it.
@@ -62,7 +75,7 @@ impl From<Found> for ShellCommand {
     fn from(found: Found) -> Self {
         let kind = found.purpose.map(|purpose| purpose.kind);
         let program = found.substituted.or(found.program);
-        Self { program, kind: kind.or_else(|| found.has_words.then_some(CommandKind::Other)) }
+        Self { program, kind: kind.or_else(|| found.has_words.then_some(CommandKind::Other)), skill: None }
     }
 }
 
@@ -88,8 +101,7 @@ fn scan_text(command: &str, depth: u32) -> Found {
 
 /// Whether a word can be the name of a program. Other words in its place may be text: a quoted sentence, a substitution.
 fn is_program_name(word: &str) -> bool {
-    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-');
-    (1..=64).contains(&word.len()) && word.bytes().all(is_safe)
+    names::is_name(word) && !word.contains(':')
 }
 
 impl Found {

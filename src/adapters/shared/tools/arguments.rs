@@ -5,9 +5,9 @@ use std::fmt;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::line_count_in;
-use crate::adapters::shared::shell;
+use super::{line_count_in, loads_skill};
 use crate::adapters::shared::shell::ShellCommand;
+use crate::adapters::shared::{names, shell};
 use crate::base::text::{SharedStr, Symbol};
 use crate::json::fields::{LazyText, Text};
 use crate::json::{Raw, WithRaw};
@@ -23,6 +23,7 @@ pub struct Arguments<'a> {
     input: LazyText<'a>,
     content: LazyText<'a>,
     subagent_type: Text<'a>,
+    skill: Text<'a>,
 }
 
 /// What a call is for.
@@ -32,11 +33,13 @@ pub struct Subject {
     pub target: Option<SharedStr>,
     /// The kind of a shell command.
     pub command_kind: Option<CommandKind>,
+    /// The skill that the call loads.
+    pub skill: Option<Symbol>,
 }
 
 impl From<ShellCommand> for Subject {
     fn from(command: ShellCommand) -> Self {
-        Self { target: command.program, command_kind: command.kind }
+        Self { target: command.program, command_kind: command.kind, skill: command.skill }
     }
 }
 
@@ -63,6 +66,9 @@ enum Argument {
     Input,
     Content,
     SubagentType,
+    Skill,
+    SkillName,
+    Name,
     #[serde(other)]
     Other,
 }
@@ -79,7 +85,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut arguments = Arguments::default();
-                let (mut file, mut command) = (Argument::Other, Argument::Other);
+                let (mut file, mut command, mut skill) = (Argument::Other, Argument::Other, Argument::Other);
                 let mut seen = 0_u32;
                 while let Some(name) = map.next_key::<Argument>()? {
                     let bit = 1 << name as u32;
@@ -106,7 +112,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
                         Argument::PatchText => arguments.patch_text = map.next_value()?,
                         Argument::Input => arguments.input = map.next_value()?,
                         Argument::Content => arguments.content = map.next_value()?,
-                        _ => arguments.subagent_type = map.next_value()?,
+                        Argument::SubagentType => arguments.subagent_type = map.next_value()?,
+                        name => {
+                            let text: Text<'de> = map.next_value()?;
+                            if name < skill && text.some().is_some() {
+                                (skill, arguments.skill) = (name, text);
+                            }
+                        }
                     }
                 }
                 Ok(arguments)
@@ -142,17 +154,26 @@ impl Arguments<'_> {
         self.subagent_type.owned()
     }
 
-    /// What the call is for.
-    pub fn subject(&self, category: &str) -> Subject {
+    /// The skill that a call of a tool for skills names.
+    fn skill(&self) -> Option<Symbol> {
+        self.skill.some().and_then(names::name).or_else(|| names::name(&self.command.text()))
+    }
+
+    /// What a call of `tool` is for.
+    pub fn subject(&self, tool: &str, category: &str) -> Subject {
         let target = match category {
             "shell" if self.command.0.first() == Some(&b'[') => {
-                return shell::shell_command_of_words(self.command.read()).into();
+                return shell::shell_command_of_words(&self.command.read::<Vec<Text<'_>>>()).into();
             }
             "shell" if !self.command.is_empty() => return shell::shell_command_in(self.command).into(),
             "web" => self.url.some().and_then(host),
+            "other" if loads_skill(tool) => {
+                let skill = self.skill();
+                return Subject { target: skill.as_deref().map(SharedStr::from), skill, command_kind: None };
+            }
             _ => self.file().map(SharedStr::from),
         };
-        Subject { target, command_kind: None }
+        Subject { target, ..Subject::default() }
     }
 }
 
@@ -177,7 +198,7 @@ mod tests {
     #[test]
     fn targets_come_from_the_arguments() {
         let target = |category: &str, args: &str| {
-            json::from_slice::<Arguments<'_>>(args.as_bytes()).unwrap().subject(category).target
+            json::from_slice::<Arguments<'_>>(args.as_bytes()).unwrap().subject("tool", category).target
         };
         assert_eq!(target("read", r#"{"file_path":"/a/b.txt"}"#).as_deref(), Some("/a/b.txt"));
         assert_eq!(target("edit", r#"{"filePath":"/a"}"#).as_deref(), Some("/a"));

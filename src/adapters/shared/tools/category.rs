@@ -298,6 +298,24 @@ pub fn polls(tool: &str) -> bool {
     POLLING.contains(&name.as_str()) || CONTINUING.contains(&name.as_str())
 }
 
+/// The tools that load a skill into the context. They are named as in [`CATEGORIES`].
+const LOADING: &[&str] = &[
+    "activateskill",
+    "invokeskill",
+    "loadskill",
+    "readskill",
+    "runskill",
+    "skill",
+    "skillview",
+    "useskill",
+    "viewskill",
+];
+
+/// Whether a call loads a skill, whose name is in its arguments.
+pub fn loads_skill(tool: &str) -> bool {
+    tool.contains("kill") && LOADING.contains(&normalized(tool).as_str())
+}
+
 fn without_server(tool: &str) -> &str {
     tool.rsplit("__").next().unwrap_or(tool)
 }

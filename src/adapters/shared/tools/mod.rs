@@ -7,6 +7,8 @@ mod escaped_lines;
 
 pub use super::shell::{ShellCommand, shell_command, shell_command_of_words};
 pub use arguments::{Arguments, Subject, ToolArguments, host};
-pub use category::{asks_human, category, category_among, continues_command, is_category, mcp_server, polls};
+pub use category::{
+    asks_human, category, category_among, continues_command, is_category, loads_skill, mcp_server, polls,
+};
 pub use edits::{PatchedFile, changed_lines, diff_lines, line_count, lines, lines_in_arguments, patched_files};
 pub use escaped_lines::{diff_lines_in, line_count_in};

@@ -147,8 +147,8 @@ impl Session {
         let category = self.builder.session.tool_calls[call].category.clone();
         let subject = match category.as_ref() {
             "shell" => given.command().map(|command| tools::shell_command(&command).into()).unwrap_or_default(),
-            "web" => Subject { target: given.url().and_then(|url| tools::host(&url)), command_kind: None },
-            _ => Subject { target: path.as_deref().map(Into::into), command_kind: None },
+            "web" => Subject { target: given.url().and_then(|url| tools::host(&url)), ..Subject::default() },
+            _ => Subject { target: path.as_deref().map(Into::into), ..Subject::default() },
         };
         self.builder.set_subject(call, subject);
         if self.builder.session.cwd.is_none() {

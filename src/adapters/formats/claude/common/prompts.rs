@@ -36,6 +36,17 @@ const MESSAGES: [&str; 6] = [
     "[Subagent hand-back]",
 ];
 
+/// How the text of a skill begins that Claude Code adds to the context.
+pub(crate) const SKILL: &str = "Base directory for this skill: ";
+
+/// The slash command in a text that Claude Code writes about one, without the slash.
+pub(crate) fn slash_command(text: &str) -> Option<&str> {
+    let text = text.trim_start();
+    let (_, rest) = text.starts_with("<command-").then(|| text.split_once("<command-name>"))??;
+    let (name, _) = rest.split_once("</command-name>")?;
+    Some(name.trim().trim_start_matches('/'))
+}
+
 impl Author<'_> {
     /// Whether a human is stated as the author, or something else. `None` if nothing is stated.
     fn is_stated_human(self) -> Option<bool> {
@@ -60,7 +71,19 @@ impl Author<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::formats::claude::common::prompts::Author;
+    use crate::adapters::formats::claude::common::prompts::{Author, slash_command};
+
+    #[test]
+    fn slash_commands_are_found_in_their_tags() {
+        for (text, expected) in [
+            ("<command-name>/model</command-name>\n<command-message>model</command-message>", Some("model")),
+            ("<command-message>a:b is running</command-message>\n<command-name>/a:b</command-name>", Some("a:b")),
+            ("What is <command-name>/x</command-name>?", None),
+            ("<command-name>/x", None),
+        ] {
+            assert_eq!(slash_command(text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn stated_authors_decide_before_texts() {

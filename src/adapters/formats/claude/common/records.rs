@@ -22,7 +22,22 @@ record! {
         "stop_reason" => pub(crate) stop_reason: Text<'a>,
         "stop_sequence" => _stop_sequence: Skip,
         "usage" => pub(crate) usage: Maybe<Box<Usage<'a>>>,
+        "diagnostics" => pub(super) diagnostics: Diagnostics<'a>,
     }
+}
+
+/// What the provider states about a request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Diagnostics<'a> {
+    pub(super) cache_miss_reason: CacheMissReason<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct CacheMissReason<'a> {
+    #[serde(rename = "type")]
+    pub(super) kind: Text<'a>,
 }
 
 record! {

@@ -5,10 +5,12 @@ use serde::Deserialize;
 use crate::adapters::formats::claude::common::prompts::PromptOrigin;
 use crate::adapters::formats::claude::common::{Message, NotRun, Origin, ToolUseResult};
 use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::names;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::json::record::{Skip, record};
+use crate::model::session::Details;
 
 record! {
     /// The members are in the order of responses. Other records contain their `type` before the message.
@@ -25,6 +27,11 @@ record! {
         "slug" => _slug: Skip,
         "message" => pub(super) message: Message<'a>,
         "requestId" => pub(super) request_id: Text<'a>,
+        // of responses, in newer versions
+        "effort" => pub(super) effort: Text<'a>,
+        "attributionAgent" => pub(super) attribution_agent: Text<'a>,
+        "attributionSkill" => pub(super) attribution_skill: Text<'a>,
+        "attributionPlugin" => pub(super) attribution_plugin: Text<'a>,
         "type" => pub(super) kind: Text<'a>,
         // progress
         "data" => pub(super) data: Option<Box<Progress<'a>>>,
@@ -128,6 +135,17 @@ pub(super) struct ApiError<'a> {
 }
 
 impl Record<'_> {
+    /// What the record states about the purpose of a response. The members for MCP servers are not read: they remain after a call.
+    pub(super) fn attribution(&self) -> Option<Details> {
+        let attribution = Details {
+            skill: self.attribution_skill.some().and_then(names::name),
+            plugin: self.attribution_plugin.some().and_then(names::name),
+            agent_type: self.attribution_agent.owned(),
+            ..Details::default()
+        };
+        (attribution != Details::default()).then_some(attribution)
+    }
+
     /// Where it is, and the agent that wrote it.
     pub(super) fn origin<'a>(&'a self, line: Line<'a>) -> Origin<'a> {
         Origin {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::records::{ApiError, Record};
 use crate::adapters::engine::{Context, RecordErrors};
-use crate::adapters::formats::claude::common::prompts::Author;
+use crate::adapters::formats::claude::common::prompts::{Author, SKILL, slash_command};
 use crate::adapters::formats::claude::common::{Conversation, Message, Origin, limits};
 use crate::adapters::shared::builder::{Last, brief, money};
 use crate::base::text::Symbol;
@@ -131,8 +131,13 @@ impl Session {
         self.has_aborted_response |= record.is_aborted_mid_stream.is_true();
         let turn = self.response(message, origin, false, damage);
         self.early_results(damage);
+        let row = &mut self.conversation.builder.session.turns[turn];
         if let Some(total) = money(record.cost_usd, damage) {
-            self.conversation.builder.session.turns[turn].cost = Some(Cost::of(total));
+            row.cost = Some(Cost::of(total));
+        }
+        row.effort = row.effort.take().or_else(|| record.effort.owned());
+        if let Some(attribution) = record.attribution() {
+            row.details_mut().fill(attribution);
         }
         if is_main {
             self.last = Ending::Response(turn);
@@ -223,6 +228,11 @@ impl Session {
             source: record.prompt_source.as_str(),
             turn: record.turn_origin.as_str(),
         };
+        if !origin.is_subagent
+            && let Some(text) = text
+        {
+            self.command(text, record.is_meta.is_true());
+        }
         if !is_machine && (text.is_some() || has_image) && author.is_human(text) {
             self.conversation.builder.prompt_as(prompt_identity(record.uuid.some()), text);
             if matches!(self.last, Ending::Interruption) {
@@ -230,6 +240,17 @@ impl Session {
             }
         } else if !is_machine && text.is_some() {
             self.conversation.builder.prompted_by_program();
+        }
+    }
+
+    /// A slash command, or what the program adds after one that is a skill.
+    fn command(&mut self, text: &str, is_meta: bool) {
+        if !is_meta {
+            if let Some(name) = slash_command(text) {
+                self.conversation.builder.slash_command(name);
+            }
+        } else if text.starts_with(SKILL) {
+            self.conversation.builder.command_is_skill();
         }
     }
 

@@ -61,12 +61,12 @@ impl Thread {
             "shell" if commands.is_empty() => {
                 let continues = script.calls.iter().any(|it| tools::continues_command(&it.tool));
                 let command_kind = continues.then_some(CommandKind::Run);
-                self.builder.set_subject(call, Subject { target: None, command_kind });
+                self.builder.set_subject(call, Subject { command_kind, ..Subject::default() });
             }
             "shell" => self.builder.only_command(call, &commands.join("\n")),
             _ => {
                 let target = script.path().map(Into::into);
-                self.builder.set_subject(call, Subject { target, command_kind: None });
+                self.builder.set_subject(call, Subject { target, ..Subject::default() });
             }
         }
         for patch in &script.patches {

@@ -1,0 +1,84 @@
+//! Names that a log states: of skills, plugins and commands. What may be text of the conversation is no name.
+
+use crate::base::text::Symbol;
+
+/// The longest name.
+const LONGEST: usize = 64;
+
+/// The file with the instructions of a skill, in a directory with the name of the skill.
+const INSTRUCTIONS: &str = "SKILL.md";
+
+/// Whether a word is a name: letters, digits, `.`, `_`, `+`, `-` and `:`.
+pub(crate) fn is_name(word: &str) -> bool {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-' | b':');
+    (1..=LONGEST).contains(&word.len()) && word.bytes().all(is_safe)
+}
+
+/// The name; `None` if the word may be text.
+pub(crate) fn name(word: &str) -> Option<Symbol> {
+    is_name(word).then(|| Symbol::new(word))
+}
+
+/// The plugin in the name of a skill or an agent of the form `PLUGIN:NAME`.
+pub(crate) fn plugin(name: &str) -> Option<Symbol> {
+    name.split_once(':').filter(|(plugin, _)| !plugin.is_empty()).map(|(plugin, _)| Symbol::new(plugin))
+}
+
+/// The skill whose instructions are in the file at `path`.
+pub(crate) fn skill_of_path(path: &str) -> Option<Symbol> {
+    let directory = path.strip_suffix(INSTRUCTIONS)?.strip_suffix(['/', '\\'])?;
+    // `..` is no name, nor is a place in the command that prints it.
+    name(directory.rsplit(['/', '\\']).next()?).filter(|name| name.bytes().any(|byte| byte.is_ascii_alphanumeric()))
+}
+
+/// The last skill whose file of instructions a command names.
+pub(crate) fn skill_in_command(command: &str) -> Option<Symbol> {
+    let mut ends = memchr::memmem::rfind_iter(command.as_bytes(), INSTRUCTIONS).map(|at| at + INSTRUCTIONS.len());
+    ends.find_map(|end| skill_of_path(last_word(command.get(..end)?)?))
+}
+
+/// The last word of a command; `None` if it may be the end of a quoted path.
+fn last_word(command: &str) -> Option<&str> {
+    let is_quote = |it: &char| matches!(it, '"' | '\'');
+    let Some((before, word)) = command.rsplit_once(char::is_whitespace) else { return Some(command) };
+    let is_quoted = before.chars().filter(is_quote).count() % 2 == 1;
+    (!is_quoted || word.starts_with(['/', '~', '.', '$'])).then(|| word.trim_start_matches(['"', '\'']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_words() {
+        for word in ["pptx", "superpowers:test-driven-development", "a.b_c+d", "x"] {
+            assert_eq!(name(word).as_deref(), Some(word));
+        }
+        for word in ["", "two words", "naïve", "a/b", "$(rm)", &"x".repeat(65)] {
+            assert_eq!(name(word), None, "{word}");
+        }
+        assert_eq!(plugin("superpowers:tdd:quick").as_deref(), Some("superpowers"));
+        assert_eq!((plugin("pptx"), plugin(":x")), (None, None));
+    }
+
+    #[test]
+    fn a_skill_has_the_name_of_its_directory() {
+        for (command, expected) in [
+            ("sed -n '1,260p' /home/u/.agents/skills/merge/SKILL.md", Some("merge")),
+            ("cat a/SKILL.md b/SKILL.md | head", Some("b")),
+            ("bash -lc 'cat /s/merge/SKILL.md'", Some("merge")),
+            ("cat 'a/SKILL.md'", Some("a")),
+            ("type C:\\skills\\pdf\\SKILL.md", Some("pdf")),
+            ("cat \"$HOME/skills/x y/SKILL.md\"", None),
+            ("cat skills/*/SKILL.md", None),
+            ("cat ../SKILL.md", None),
+            ("find . -name SKILL.md", None),
+            ("cat SKILL.md", None),
+            ("ls", None),
+        ] {
+            assert_eq!(skill_in_command(command).as_deref(), expected, "{command}");
+        }
+        assert_eq!(skill_of_path("/s/pdf/SKILL.md").as_deref(), Some("pdf"));
+        assert_eq!(skill_of_path("/s/pdf/SKILL.md.bak"), None);
+    }
+}
