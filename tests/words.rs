@@ -41,7 +41,7 @@ fn texts() -> Vec<(String, String)> {
     let code = Regex::new(r"(?s)```.*?```|`[^`\n]*`").unwrap();
     for path in documents.chain([root().join("README.md")]) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name != "words.md" && name.ends_with(".md") {
+        if name != "words.md" && path.extension().is_some_and(|extension| extension == "md") {
             texts.push((name, code.replace_all(&fs::read_to_string(path).unwrap(), "").into_owned()));
         }
     }

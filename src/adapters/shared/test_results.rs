@@ -39,7 +39,7 @@ pub fn failed_tests(result: Raw<'_>) -> Option<bool> {
     let head = head.rsplit_once('\n').map_or("", |(lines, _)| lines);
     let tail = if is_cut { tail.split_once('\n').map_or("", |(_, lines)| lines) } else { tail.as_str() };
     let states = |signs: &Regex, failed: bool| {
-        [head, tail].into_iter().any(|text| lines_with(signs, text).any(|line| of_line(line) == Some(failed)))
+        [tail, head].into_iter().any(|text| lines_with(signs, text).any(|line| of_line(line) == Some(failed)))
     };
     if states(&SIGNS_OF_FAILURE, true) {
         return Some(true);
@@ -47,9 +47,10 @@ pub fn failed_tests(result: Raw<'_>) -> Option<bool> {
     states(&SIGNS_OF_SUCCESS, false).then_some(false)
 }
 
-/// The lines that contain one of the signs. A line is repeated for each of its signs.
+/// The lines that contain one of the signs, from the last one on: summaries are at the end. A line is repeated for each of its signs.
 fn lines_with<'t>(signs: &Regex, text: &'t str) -> impl Iterator<Item = &'t str> {
-    signs.find_iter(text.as_bytes()).filter_map(|sign| line_around(text, sign.start()))
+    let places: Vec<usize> = signs.find_iter(text.as_bytes()).map(|sign| sign.start()).collect();
+    places.into_iter().rev().filter_map(|place| line_around(text, place))
 }
 
 /// The line that contains a byte, unless it is too long for a summary.

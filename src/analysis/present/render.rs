@@ -83,7 +83,7 @@ mod tests {
         };
         let report = |dimensions, is_whole| {
             let report = Some(ReportStyle { dimensions, ..ReportStyle::default() });
-            TableStyle { report, is_whole, ..TableStyle::default() }
+            TableStyle { is_whole, report, ..TableStyle::default() }
         };
         for format in [Format::Csv, Format::Json, Format::Markdown] {
             assert!(printed(format, report(1, false)).contains(&path), "{format:?}");

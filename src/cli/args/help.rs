@@ -158,22 +158,20 @@ fn of_report(command: Command, report: Option<&Report>) -> Command {
         let hidden = is_hidden(&arg) || (report.is_some() && arg.is_positional());
         arg.hide(hidden)
     });
-    match report {
-        Some(report) => command
+    if let Some(report) = report {
+        return command
             .about(report.about)
             .long_about(report.about)
             .override_usage(format!("agentlogs report {} [OPTIONS]", report.name))
-            .after_help(after_report(report)),
-        None => {
-            let all: Vec<(&str, String)> = REPORTS.iter().map(|it| (it.name, it.about.to_owned())).collect();
-            let template = format!(
-                "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\n{}\n\n{{all-args}}{{after-help}}",
-                heading("Reports"),
-                listed(&all)
-            );
-            command.help_template(template).after_help(after_reports())
-        }
+            .after_help(after_report(report));
     }
+    let all: Vec<(&str, String)> = REPORTS.iter().map(|it| (it.name, it.about.to_owned())).collect();
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\n{}\n\n{{all-args}}{{after-help}}",
+        heading("Reports"),
+        listed(&all)
+    );
+    command.help_template(template).after_help(after_reports())
 }
 
 /// What follows the options of `report --help`.

@@ -159,7 +159,7 @@ fn cohort(texts: &[String], timezone: Option<String>, settings: &Settings) -> Re
             let name = name.trim();
             match name {
                 "since" | "last" => {
-                    filters.since = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?)
+                    filters.since = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?);
                 }
                 "until" => filters.until = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?),
                 // As the option --label: label=experiment=base is label:experiment=base.

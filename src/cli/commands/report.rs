@@ -96,7 +96,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         answer.rows
     };
     let sorted = options.order().map(|(column, _)| column);
-    let measures = || rows.get_column_names().into_iter().skip(style.dimensions).map(|name| name.as_str());
+    let measures = || rows.get_column_names().into_iter().skip(style.dimensions).map(PlSmallStr::as_str);
     let first = || if args.tree { Some(sessions::INCLUSIVE_COST_USD) } else { measures().next() };
     let main = sorted.filter(|column| measures().any(|name| name == *column)).or_else(first);
     let names = match style.dimensions {

@@ -1,5 +1,10 @@
 //! Lines that consist of numbers of tests: `1 failed, 2 passed in 0.12s`, `Tests run: 5, Failures: 1`.
 
+use std::sync::LazyLock;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
 /// A word of such a line, or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
@@ -35,6 +40,10 @@ const WORDS: &[(Token, &[&str])] = &[
         "success", "summary", "time", "todo", "took", "total", "unexpected", "warn", "with", "ℹ",
     ]),
 ];
+
+/// The same by word: most lines end at a word that is unknown.
+static TOKENS: LazyLock<HashMap<&str, Token, RandomState>> =
+    LazyLock::new(|| WORDS.iter().flat_map(|(token, words)| words.iter().map(|word| (*word, *token))).collect());
 
 /// The most tokens of a line.
 const MOST: usize = 64;
@@ -113,8 +122,9 @@ fn token(word: &str) -> Option<Token> {
             Err(_) => None,
         };
     }
-    let is_word = |known: &&str| known.eq_ignore_ascii_case(word);
-    WORDS.iter().find(|(_, words)| words.iter().any(is_word)).map(|(token, _)| *token)
+    let has_capitals = word.bytes().any(|byte| byte.is_ascii_uppercase());
+    let found = if has_capitals { TOKENS.get(word.to_ascii_lowercase().as_str()) } else { TOKENS.get(word) };
+    found.copied()
 }
 
 /// `0.12s`, `12ms`, `1m2s`, `0.1`.
