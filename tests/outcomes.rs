@@ -66,7 +66,8 @@ fn verdicts_are_dimensions_and_filters() {
         let rows = report.run(&tables, &options).unwrap().rows;
         let names = rows.column(by).unwrap().cast(&DataType::String).unwrap();
         let names: Vec<String> = names.str().unwrap().iter().map(|name| name.unwrap_or("?").to_owned()).collect();
-        let trials = (0..rows.height()).map(|row| format!("{}", number(&rows, "trials", row).unwrap()).parse().unwrap());
+        let trials =
+            (0..rows.height()).map(|row| format!("{}", number(&rows, "trials", row).unwrap()).parse().unwrap());
         names.into_iter().zip(trials).collect::<Vec<_>>()
     };
     let of =
