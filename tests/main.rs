@@ -22,6 +22,8 @@ mod databases;
 #[cfg(feature = "archive")]
 mod drift;
 #[cfg(feature = "archive")]
+mod failures;
+#[cfg(feature = "archive")]
 mod faults;
 mod format_pages;
 #[cfg(feature = "archive")]

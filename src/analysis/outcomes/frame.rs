@@ -36,6 +36,8 @@ pub(in crate::analysis) fn add_outcomes(rows: LazyFrame, tables: &Frames) -> Pol
 pub(in crate::analysis) const OUTCOME_PASSED: &str = "outcome_passed";
 pub(in crate::analysis) const OUTCOME_TASK: &str = "outcome_task";
 pub(in crate::analysis) const OUTCOME_TRIAL: &str = "outcome_trial";
+/// Whether another session of the trial started it.
+pub(in crate::analysis) const OUTCOME_IS_CHILD: &str = "outcome_is_child";
 
 /// The sessions whose trial has a verdict, by their keys: whether it passed, its task and its name.
 pub(in crate::analysis) fn outcomes_of_sessions(tables: &Frames) -> PolarsResult<LazyFrame> {
@@ -43,7 +45,9 @@ pub(in crate::analysis) fn outcomes_of_sessions(tables: &Frames) -> PolarsResult
     let rows =
         tables.table(sessions::TABLE).select(KEY.map(col)).sort(KEY, SortMultipleOptions::default()).collect()?;
     let keys = if trials.has_verdicts() { keys_of(&rows)? } else { Vec::new() };
-    let outcomes: Vec<(Key, Outcome)> = keys.into_iter().map(|key| (key.clone(), trials.of(&key).outcome)).collect();
+    let members: Vec<Membership> = keys.iter().map(|key| trials.of(key)).collect();
+    let is_child = members.iter().map(|member| member.is_child).collect::<Vec<bool>>();
+    let outcomes: Vec<(Key, Outcome)> = keys.into_iter().zip(members.into_iter().map(|it| it.outcome)).collect();
     let text = |name: &str, of: &dyn Fn(&(Key, Outcome)) -> Option<String>| {
         Column::new(name.into(), outcomes.iter().map(of).collect::<Vec<Option<String>>>())
     };
@@ -54,6 +58,7 @@ pub(in crate::analysis) fn outcomes_of_sessions(tables: &Frames) -> PolarsResult
         Column::new(OUTCOME_PASSED.into(), passed),
         text(OUTCOME_TASK, &|(_, outcome)| outcome.task.clone()),
         text(OUTCOME_TRIAL, &|(_, outcome)| outcome.trial.as_ref().map(|(_, _, trial)| trial.clone())),
+        Column::new(OUTCOME_IS_CHILD.into(), is_child),
     ];
     Ok(DataFrame::new(outcomes.len(), columns)?.lazy())
 }

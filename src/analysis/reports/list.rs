@@ -8,6 +8,7 @@ use super::own_rows::{Errors, Reconcile};
 use super::spec::{Body, Groups, Report};
 use crate::analysis::agents::{self, Agents};
 use crate::analysis::behaviour::{self, Behaviour};
+use crate::analysis::failures::{self, Failures};
 use crate::analysis::outcomes::{self, Outcomes};
 use crate::analysis::requests::{self, Requests};
 use crate::analysis::rows::measure::{
@@ -302,6 +303,11 @@ pub static REPORTS: &[Report] = &[
         name: "outcomes",
         about: "Trials by their verdicts: pass rates, pass@k, cost of a success",
         body: Body::Groups(Groups { rows: &Outcomes, by: &["model"], measures: outcomes::MEASURES, top: None }),
+    },
+    Report {
+        name: "failures",
+        about: "Failed sessions by class: limits, timeouts, loops, unverified changes and others",
+        body: Body::Groups(Groups { rows: &Failures, by: &["failure_class"], measures: failures::MEASURES, top: None }),
     },
     Report {
         name: "waste",

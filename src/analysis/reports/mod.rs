@@ -50,12 +50,12 @@ pub use lower_bound::{LowerBound, is_lower_bound, lower_bound};
 pub use options::Options;
 pub use price_as::{PriceAs, similar_models};
 pub use run::find;
-pub use sessions::{TABLES_OF_SESSIONS, session_list, sessions_for_people};
+pub use sessions::{session_list, sessions_for_people, tables_of_sessions};
 pub use spec::Report;
 pub use tree::tree_for_people;
 pub use unmatched::unmatched;
 
 pub use crate::analysis::rows::{
     Bound, Cost, Current, DIMENSIONS, Dimension, Error, Frames, LeftOut, Measure, ProjectNames, Scope, Undated,
-    WeekStart, is_time, sessions,
+    WeekStart, is_time, sessions, tables_of_dimension,
 };

@@ -8,7 +8,7 @@ use super::options::Options;
 use super::spec::{Body, Groups, Report};
 use super::tree;
 use crate::analysis::rows::measure::Measure;
-use crate::analysis::rows::{DIMENSIONS, Dimension, Error, Frames, Unjudged, is_of_verdicts, names};
+use crate::analysis::rows::{DIMENSIONS, Dimension, Error, Frames, Unjudged, names, tables_of_dimension};
 use crate::store::frames::{sessions, turns, verdicts};
 
 /// The report of that name.
@@ -71,10 +71,10 @@ impl Report {
     /// The same, with the tables that the dimensions and filters of the options need.
     pub fn tables_for(&self, options: &Options) -> Vec<&'static str> {
         let mut tables = self.tables();
-        let by = options.by.iter().any(|name| is_of_verdicts(name));
-        if (by || options.scope.needs_verdicts()) && !tables.contains(&verdicts::TABLE) {
-            tables.push(verdicts::TABLE);
-        }
+        tables.extend(options.by.iter().flat_map(|name| tables_of_dimension(name)));
+        tables.extend(options.scope.tables());
+        tables.sort_unstable();
+        tables.dedup();
         tables
     }
 

@@ -8,12 +8,22 @@ use super::answer::Answer;
 use super::dimensions::with_reports;
 use super::listing::listed;
 use super::options::Options;
+use crate::analysis::failures::frame as failures;
 use crate::analysis::rows::{Cost, Error, Frames, Grouping, KEY, Sessions, round};
 use crate::analysis::show::short_ids;
 use crate::store::frames::{sessions, verdicts};
 
 /// The tables that the list is made of.
-pub const TABLES_OF_SESSIONS: &[&str] = &[sessions::TABLE, verdicts::TABLE];
+const TABLES: &[&str] = &[sessions::TABLE, verdicts::TABLE];
+
+/// The tables that the list with these options is made of. Why sessions failed is computed only where it is shown.
+pub fn tables_of_sessions(options: &Options) -> Vec<&'static str> {
+    let of_failures = if options.wide { failures::TABLES } else { &[] };
+    let mut tables: Vec<_> = TABLES.iter().chain(of_failures).copied().chain(options.scope.tables()).collect();
+    tables.sort_unstable();
+    tables.dedup();
+    tables
+}
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
 const WIDE: &[&str] = &[
@@ -50,6 +60,7 @@ pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error>
     let grouping = Grouping::new(sessions::TABLE, &Sessions, tables, &options.scope, options.cost);
     let mut grouping = grouping.map_err(with_reports)?;
     let [verdict, task] = ["verdict", "task"].map(|name| grouping.dimension(name));
+    let failure = options.wide.then(|| grouping.dimension(failures::FAILURE_CLASS)).transpose()?;
     let rows = grouping.rows.join(newest_first(tables), KEY.map(col), KEY.map(col), JoinType::Left.into());
     // The costs of trees are those of the default.
     let inclusive = (options.cost == Cost::Auto).then(|| col(sessions::INCLUSIVE_COST_USD));
@@ -64,23 +75,20 @@ pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error>
         col(sessions::CANONICAL_MODEL).alias(sessions::MODEL),
         col(sessions::COST_USD),
     ];
-    let others = [
-        col(sessions::STATUS),
-        col(sessions::ERROR_KIND),
-        verdict?,
-        task?,
-        col(sessions::TURNS),
-        col(sessions::TOOL_CALLS),
-        col(sessions::TOTAL_TOKENS),
-        col(sessions::INCLUSIVE_TOTAL_TOKENS),
-        col(sessions::RUNTIME),
-        col(sessions::PROMPT),
-        col(sessions::PARENT_SESSION_ID),
-        col(sessions::ROOT_SESSION_ID),
-        col(sessions::DESCENDANTS),
-        col(sessions::MISSING_DESCENDANTS),
-        col(sessions::SOURCE_PATH),
-    ];
+    let others =
+        [col(sessions::STATUS), col(sessions::ERROR_KIND), verdict?, task?].into_iter().chain(failure).chain([
+            col(sessions::TURNS),
+            col(sessions::TOOL_CALLS),
+            col(sessions::TOTAL_TOKENS),
+            col(sessions::INCLUSIVE_TOTAL_TOKENS),
+            col(sessions::RUNTIME),
+            col(sessions::PROMPT),
+            col(sessions::PARENT_SESSION_ID),
+            col(sessions::ROOT_SESSION_ID),
+            col(sessions::DESCENDANTS),
+            col(sessions::MISSING_DESCENDANTS),
+            col(sessions::SOURCE_PATH),
+        ]);
     let columns: Vec<Expr> = columns.into_iter().chain(inclusive).chain(others).collect();
     let rows = round(rows.select(columns).sort(["n"], SortMultipleOptions::default()));
     let (rows, more) = listed(rows, WIDE, options)?;

@@ -3,7 +3,8 @@
 use polars::prelude::*;
 
 use super::week_start::WeekStart;
-use crate::store::frames::{events, file_changes, sessions, tool_calls, turns};
+use crate::analysis::failures::frame as failures;
+use crate::store::frames::{events, file_changes, sessions, tool_calls, turns, verdicts};
 
 /// A dimension: a line of [`DIMENSIONS`].
 #[derive(Debug)]
@@ -28,6 +29,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_row("effort", "Reasoning effort", turns::EFFORT),
     of_row_or_session("entrypoint", "How the runtime was started", sessions::ENTRYPOINT),
     of_row_or_session("error_kind", "Kind of the session's error", sessions::ERROR_KIND),
+    of_failure("failure_class", "Why the session failed: rate_limit, loop, unverified and others"),
     of_row("format", "Format of the log", turns::FORMAT),
     of_row_or_session("git_branch", "Branch that was checked out", sessions::GIT_BRANCH),
     of_session("host", "Machine on which the log was written", sessions::HOST),
@@ -87,6 +89,8 @@ pub(in crate::analysis) enum Value {
     Recurring(&'static str),
     /// What the verdicts of its trial state.
     OfOutcome(Outcome),
+    /// The class of its failure.
+    OfFailure,
 }
 
 /// What the verdicts of a trial state.
@@ -131,6 +135,10 @@ const fn of_outcome(name: &'static str, about: &'static str, outcome: Outcome) -
     Dimension { name, about, value: Value::OfOutcome(outcome) }
 }
 
+const fn of_failure(name: &'static str, about: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::OfFailure }
+}
+
 impl Dimension {
     /// The dimension of that name.
     pub fn find(name: &str) -> Option<&'static Self> {
@@ -147,9 +155,13 @@ impl Dimension {
         matches!(self.value, Value::Recurring(_))
     }
 
-    /// Whether its values are those of verdicts.
-    pub const fn is_of_verdicts(&self) -> bool {
-        matches!(self.value, Value::OfOutcome(_))
+    /// The tables that its values need besides the rows and their sessions.
+    const fn tables(&self) -> &'static [&'static str] {
+        match self.value {
+            Value::OfOutcome(_) => &[verdicts::TABLE],
+            Value::OfFailure => failures::TABLES,
+            _ => &[],
+        }
     }
 
     /// Whether rows have it that have the columns for which `has` is true.
@@ -175,9 +187,9 @@ pub fn is_time(name: &str) -> bool {
     Dimension::find(name).is_some_and(|dimension| dimension.is_time() || dimension.is_recurring())
 }
 
-/// Whether a dimension of that name is one of verdicts.
-pub(in crate::analysis) fn is_of_verdicts(name: &str) -> bool {
-    Dimension::find(name).is_some_and(Dimension::is_of_verdicts)
+/// The tables that the values of a dimension need besides the rows and their sessions.
+pub fn tables_of_dimension(name: &str) -> &'static [&'static str] {
+    Dimension::find(name).map_or(&[], Dimension::tables)
 }
 
 /// The days of the week in their order, as the dimension shows them.

@@ -14,6 +14,7 @@ use super::scope::{Scope, Undated};
 use super::session_key::KEY;
 use super::sums::known_sum;
 use super::week_start::WeekStart;
+use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
 use crate::base::time::Time;
 use crate::store::frames::{Frames, sessions, time_value, turns};
@@ -36,6 +37,8 @@ pub(in crate::analysis) struct Grouping {
     sessions: Option<LazyFrame>,
     /// The tables of the outcomes; `None` once the rows are joined with them.
     outcomes: Option<Frames>,
+    /// The same of failures.
+    failures: Option<Frames>,
     /// Whether each row is known to have a time.
     has_only_dated: bool,
     /// Whether [`Self::date_rows`] has run.
@@ -69,6 +72,7 @@ impl Grouping {
             week_start: scope.week_start,
             sessions: Some(tables.table(sessions::TABLE)),
             outcomes: Some(tables.clone()),
+            failures: Some(tables.clone()),
             has_only_dated,
             is_dated: false,
             left_out: LeftOut::default(),
@@ -241,6 +245,18 @@ impl Grouping {
         })
     }
 
+    /// Why each row's session failed.
+    fn failure_class(&mut self) -> PolarsResult<Expr> {
+        if let Some(tables) = self.failures.take().filter(|_| !self.schema.contains(FAILURE_CLASS)) {
+            let keys = KEY.map(col);
+            let rows = std::mem::take(&mut self.rows);
+            let classes = failures(&tables)?.select([&keys[..], &[col(FAILURE_CLASS)]].concat());
+            self.rows = rows.join(classes, keys.clone(), keys, JoinType::Left.into());
+            self.schema = self.rows.collect_schema()?;
+        }
+        Ok(col(FAILURE_CLASS))
+    }
+
     /// The value of a dimension, by its name. Joins the sessions if the dimension needs them.
     ///
     /// # Errors
@@ -274,6 +290,7 @@ impl Grouping {
                 self.of_local_time(DataType::Date, move |time| day_of(time) - (day_of(time) + first).rem_euclid(7))?
             }
             Value::OfOutcome(outcome) => self.outcome(outcome)?,
+            Value::OfFailure => self.failure_class()?,
             Value::Formatted(form) | Value::Recurring(form) => {
                 self.of_local_time(LOCAL_TIME, |time| time)?.dt().to_string(form)
             }

@@ -3,7 +3,7 @@
 use jiff::{Timestamp, Zoned};
 
 use super::bound::Bound;
-use super::dimension::is_of_verdicts;
+use super::dimension::tables_of_dimension;
 use super::week_start::WeekStart;
 use crate::base::zone::in_zone;
 
@@ -64,9 +64,9 @@ impl Scope {
         self.since.is_some() || self.until.is_some()
     }
 
-    /// Whether its filters need the table of verdicts.
-    pub fn needs_verdicts(&self) -> bool {
-        self.only.iter().any(|(name, _)| is_of_verdicts(name))
+    /// The tables that its filters need besides the rows and their sessions.
+    pub fn tables(&self) -> impl Iterator<Item = &'static str> {
+        self.only.iter().flat_map(|(name, _)| tables_of_dimension(name)).copied()
     }
 
     /// Whether undated rows are included, with the default applied.

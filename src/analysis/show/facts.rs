@@ -23,8 +23,13 @@ pub(super) enum Value {
 /// A name and its value.
 pub(super) type Fact = (&'static str, Value);
 
-/// The facts that are known. `turns` are the responses of the session.
-pub(super) fn facts(session: &SessionColumns, verdicts: &VerdictColumns, turns: &[Entry]) -> Vec<Fact> {
+/// The facts that are known. `failure` states why it failed, and `turns` are its responses.
+pub(super) fn facts(
+    session: &SessionColumns,
+    verdicts: &VerdictColumns,
+    failure: Option<String>,
+    turns: &[Entry],
+) -> Vec<Fact> {
     let cost = session.cost_usd(0).map(|cost| {
         let unpriced = session.unpriced_tokens(0).filter(|tokens| *tokens > 0);
         let unpriced = unpriced.map(|tokens| format!("{} tokens without a price", grouped(tokens)));
@@ -36,7 +41,7 @@ pub(super) fn facts(session: &SessionColumns, verdicts: &VerdictColumns, turns: 
         duration_ms: session.duration_ms(0),
     });
     let mut facts: Vec<Fact> = Vec::new();
-    for (name, value) in texts(session, verdicts, turns) {
+    for (name, value) in texts(session, verdicts, failure, turns) {
         facts.extend(value.filter(|value| !value.is_empty()).map(|value| (name, Value::Text(value))));
         match name {
             "models" => facts.extend(period.clone().map(|period| ("time", period))),
@@ -48,7 +53,12 @@ pub(super) fn facts(session: &SessionColumns, verdicts: &VerdictColumns, turns: 
 }
 
 /// The facts that are texts, in their order.
-fn texts(session: &SessionColumns, verdicts: &VerdictColumns, turns: &[Entry]) -> [(&'static str, Option<String>); 16] {
+fn texts(
+    session: &SessionColumns,
+    verdicts: &VerdictColumns,
+    failure: Option<String>,
+    turns: &[Entry],
+) -> [(&'static str, Option<String>); 17] {
     let in_brackets = |text: Option<&str>| text.map(|text| format!("({text})"));
     let branch = session.git_branch(0).map(|branch| format!("on {branch}"));
     let runtime = [owned(session.runtime(0)), owned(session.runtime_version(0)), in_brackets(session.format(0))];
@@ -58,6 +68,7 @@ fn texts(session: &SessionColumns, verdicts: &VerdictColumns, turns: &[Entry]) -
         ("runtime", joined(runtime, " ")),
         ("status", joined([owned(session.status(0)), in_brackets(session.stop_reason(0))], " ")),
         ("error", joined(error, ": ")),
+        ("failure", failure),
         ("started by", owned(session.parent(0))),
         ("root", owned(session.root(0)).filter(|root| ![session.id(0), session.parent(0)].contains(&Some(root)))),
         ("agent", owned(session.agent(0))),

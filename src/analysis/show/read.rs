@@ -6,9 +6,12 @@ use polars::prelude::*;
 
 use super::entry::{Entry, Kind};
 use super::find::SessionKey;
+use crate::analysis::failures::frame::failures_among;
 use crate::analysis::rows::{Cost, Frames, Purpose};
 use crate::base::time::Time;
-use crate::store::frames::{TypedRows, events, file_changes, rows, sessions, tool_calls, turns, verdicts};
+use crate::store::frames::{
+    TypedRows, computed_columns, events, file_changes, rows, sessions, tool_calls, turns, verdicts,
+};
 
 /// The tables that a timeline needs.
 pub const TABLES: &[&str] =
@@ -137,6 +140,27 @@ rows! {
     }
 }
 
+computed_columns! {
+    /// Why a session failed.
+    FAILURE_CLASS: Text = "failure_class";
+    /// What shows it.
+    FAILURE_SIGN: Text = "failure_sign";
+    /// The log that shows it.
+    FAILURE_PATH: Text = "failure_path";
+    /// The line there.
+    FAILURE_LINE: Int = "failure_line";
+}
+
+rows! {
+    /// The columns of failures.
+    struct FailureColumns {
+        class: FAILURE_CLASS,
+        sign: FAILURE_SIGN,
+        path: FAILURE_PATH,
+        line: FAILURE_LINE,
+    }
+}
+
 /// Reads the rows of one session.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
@@ -169,6 +193,27 @@ impl Reader<'_> {
     /// The verdicts on it.
     pub(super) fn verdicts(self) -> PolarsResult<VerdictColumns> {
         VerdictColumns::read(self.rows(verdicts::TABLE, verdicts::SESSION_ID))
+    }
+
+    /// Why it failed, if it did: its class, what shows it, and where.
+    /// `log` is the file of the session.
+    pub(super) fn failure(self, log: Option<&str>) -> PolarsResult<Option<String>> {
+        let is_of_runtime = col(turns::RUNTIME).eq(lit(self.session.runtime.as_str()));
+        let is_this = col(turns::SESSION_ID).eq(lit(self.session.id.as_str())).and(is_of_runtime);
+        let mut found = failures_among(self.tables, &is_this)?.collect()?;
+        found.rechunk_mut();
+        let failure = FailureColumns::of(&found)?;
+        if found.height() == 0 {
+            return Ok(None);
+        }
+        let place = match (failure.path(0), failure.line(0)) {
+            (path, Some(line)) if path == log => Some(format!(", line {line}")),
+            (Some(path), Some(line)) => Some(format!(", {path}:{line}")),
+            (Some(path), None) if Some(path) != log => Some(format!(", {path}")),
+            _ => None,
+        };
+        let (class, sign) = (failure.class(0).unwrap_or_default(), failure.sign(0).unwrap_or_default());
+        Ok(Some(format!("{class}: {sign}{}", place.unwrap_or_default())))
     }
 
     /// The responses, and the totals that the log contains only in sum.

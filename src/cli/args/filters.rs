@@ -49,6 +49,9 @@ pub struct Filters {
     /// Only trials of this task, as verdicts name it
     #[arg(long, value_name = "T")]
     pub task: Option<String>,
+    /// Only sessions that failed for this reason, such as loop: see report failures
+    #[arg(long, value_name = "CLASS")]
+    pub failure: Option<String>,
     /// Only sessions with this label; repeatable
     #[arg(long = "label", value_name = "K=V", value_parser = label)]
     pub labels: Vec<String>,
@@ -68,6 +71,7 @@ impl Filters {
             ("session", &self.session),
             ("status", &self.status),
             ("task", &self.task),
+            ("failure_class", &self.failure),
         ];
         let verdict = self.verdict.map(|verdict| ("verdict", verdict.as_str()));
         all.into_iter().filter_map(|(name, pattern)| Some((name, pattern.as_deref()?))).chain(verdict)

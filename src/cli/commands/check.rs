@@ -51,9 +51,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
     let scopes: Vec<Scope> = groups.iter().map(|group| scope(group.filters.clone(), settings)).collect();
     let mut names: Vec<_> = groups.iter().flat_map(|group| &group.bounds).flat_map(MeasureBound::tables).collect();
     names.extend(["sessions", "turns"]);
-    if scopes.iter().any(Scope::needs_verdicts) {
-        names.push("verdicts");
-    }
+    names.extend(scopes.iter().flat_map(Scope::tables));
     names.sort_unstable();
     names.dedup();
     let opened = some_tables(args.source, settings, &names)?;

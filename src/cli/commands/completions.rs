@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write};
 
-use agentlogs::analysis::reports::{self, DIMENSIONS, Options, REPORTS, Report, TABLES_OF_SESSIONS};
+use agentlogs::analysis::reports::{self, DIMENSIONS, Options, REPORTS, Report};
 use agentlogs::store::frames::{Frames, TABLES, sessions, verdicts};
 use anyhow::Context;
 use clap::{Arg, Command};
@@ -106,7 +106,7 @@ fn newest_sessions() -> Vec<CompletionCandidate> {
     /// More are of no use in a menu.
     const OFFERED: u32 = 200;
     let read = || -> Option<Vec<CompletionCandidate>> {
-        let (frames, settings) = archive(TABLES_OF_SESSIONS)?;
+        let (frames, settings) = archive(&reports::tables_of_sessions(&Options::default()))?;
         let scope = super::resolve::scope(args::Filters::default(), &settings);
         let options = Options { scope, limit: Some(OFFERED), ..Options::default() };
         let answer = reports::session_list(&frames, &options).ok()?;

@@ -59,7 +59,8 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
     };
     let sql = if args.explain { format!("EXPLAIN {sql}") } else { sql };
     let opened = tables(args.source, settings)?;
-    let frame = agentlogs::store::query::query(opened.frames.clone(), &sql)?;
+    let frames = agentlogs::analysis::views::with_views(opened.frames.clone(), &sql)?;
+    let frame = agentlogs::store::query::query(frames, &sql)?;
     // Whoever writes a LIMIT wants to see that many rows.
     let is_long = !agentlogs::store::query::has_limit(&sql);
     print(&frame, args.printed, Layout { is_long, ..WITH_ABOUT })?;

@@ -1,7 +1,7 @@
 //! `agentlogs sessions`: the sessions, the newest first.
 
 use agentlogs::analysis::present::{ReportStyle, Roles};
-use agentlogs::analysis::reports::{Options, TABLES_OF_SESSIONS, session_list, sessions_for_people};
+use agentlogs::analysis::reports::{Options, session_list, sessions_for_people, tables_of_sessions};
 use agentlogs::store::frames::sessions;
 
 use super::Outcome;
@@ -21,7 +21,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
         wide: args.printed.wide || !is_for_people,
         ..Options::default()
     };
-    let opened = some_tables(args.source, settings, TABLES_OF_SESSIONS)?;
+    let opened = some_tables(args.source, settings, &tables_of_sessions(&options))?;
     let answer = session_list(&opened.frames, &options).map_err(report_error)?;
     let empty = (answer.rows.height() == 0).then(|| empty_reason(&opened.frames, &options.scope)).flatten();
     let rows = if is_for_people {

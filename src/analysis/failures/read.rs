@@ -1,0 +1,205 @@
+//! Reads the rows of failed sessions.
+
+use std::collections::BTreeSet;
+
+use polars::prelude::*;
+
+use super::rows::{Call, Ending, Event, Place, Turn};
+use crate::adapters::shared::tools::polls;
+use crate::analysis::rows::{Find, Frames, Purpose, SessionRows, Sorted, hash_of, is_answer, needs_no_check};
+use crate::base::text::SharedStr;
+use crate::base::time::Time;
+use crate::store::frames::{TypedRows, events, for_each_batch, rows, tool_calls, turns};
+
+/// The rows of some sessions.
+#[derive(Default)]
+pub(super) struct FailureRows {
+    pub calls: Sorted<Call>,
+    pub events: Sorted<Event>,
+    pub turns: Sorted<Turn>,
+}
+
+impl FailureRows {
+    pub(super) fn read(tables: &Frames, find: Find<'_>) -> PolarsResult<Self> {
+        Ok(Self { calls: calls(tables, find)?, events: events(tables, find)?, turns: turns(tables, find)? })
+    }
+}
+
+impl SessionRows for FailureRows {
+    fn sessions(&self) -> BTreeSet<usize> {
+        self.calls.sessions().chain(self.events.sessions()).chain(self.turns.sessions()).collect()
+    }
+}
+
+rows! {
+    /// The columns of calls.
+    struct CallColumns {
+        runtime: tool_calls::RUNTIME,
+        session: tool_calls::SESSION_ID,
+        path: tool_calls::SOURCE_PATH,
+        line: tool_calls::LINE,
+        agent: tool_calls::AGENT,
+        is_subagent: tool_calls::IS_SUBAGENT,
+        tool: tool_calls::TOOL,
+        category: tool_calls::CATEGORY,
+        kind: tool_calls::COMMAND_KIND,
+        status: tool_calls::STATUS,
+        target: tool_calls::TARGET,
+        hash: tool_calls::ARGS_HASH,
+        time: tool_calls::OCCURRED_AT,
+        exit_code: tool_calls::EXIT_CODE,
+        failed_tests: tool_calls::RESULT_FAILED_TESTS,
+    }
+
+    /// The columns of events.
+    struct EventColumns {
+        runtime: events::RUNTIME,
+        session: events::SESSION_ID,
+        path: events::SOURCE_PATH,
+        line: events::LINE,
+        kind: events::KIND,
+        code: events::CODE,
+        message: events::MESSAGE,
+        time: events::OCCURRED_AT,
+    }
+
+    /// The columns of responses.
+    struct TurnColumns {
+        runtime: turns::RUNTIME,
+        session: turns::SESSION_ID,
+        path: turns::SOURCE_PATH,
+        line: turns::LINE,
+        number: turns::TURN,
+        time: turns::OCCURRED_AT,
+        output: turns::OUTPUT_TOKENS,
+        reasoning: turns::REASONING_TOKENS,
+    }
+}
+
+/// Texts that often repeat the one before them, such as paths: copies share its bytes.
+#[derive(Default)]
+struct Last(SharedStr);
+
+impl Last {
+    fn shared(&mut self, text: Option<&str>) -> SharedStr {
+        let text = text.unwrap_or_default();
+        if self.0.as_str() != text {
+            self.0 = SharedStr::from(text);
+        }
+        self.0.clone()
+    }
+}
+
+/// The purpose of a call. That of a service is unknown: it can change files.
+fn purpose(category: Option<&str>, command_kind: Option<&str>) -> Purpose {
+    if category == Some("mcp") { Purpose::Unknown } else { Purpose::of(category, command_kind) }
+}
+
+/// Words in names of files that reproduce a problem.
+const SCRATCH: &[&str] = &["debug", "repro", "replicat", "scratch"];
+
+/// Whether a file only reproduces the problem, by its name.
+fn is_scratch(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    SCRATCH.iter().any(|word| name.contains(word)) && !name.starts_with("test")
+}
+
+/// The ending of a call. An exit status that is an answer is no failure.
+fn ending(calls: &CallColumns, row: usize) -> Ending {
+    let is_answer = is_answer(calls.exit_code(row), calls.kind(row), calls.target(row));
+    match calls.status(row) {
+        Some("ok") if calls.failed_tests(row) == Some(true) => Ending::Bad,
+        Some("error") if !is_answer => Ending::Bad,
+        Some("ok" | "error") => Ending::Good,
+        Some("denied") => Ending::Denied,
+        _ => Ending::Open,
+    }
+}
+
+fn calls(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
+    let (mut paths, mut tools) = (Last::default(), Last::default());
+    let mut found: Vec<(usize, Call)> = Vec::new();
+    for_each_batch(tables.table(tool_calls::TABLE), |calls: &CallColumns| {
+        for row in 0..calls.height() {
+            let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
+            let (name, category) = (calls.tool(row).unwrap_or_default(), calls.category(row));
+            let agent = hash_of((calls.is_subagent(row), calls.agent(row)));
+            // Each poll is a call of its own.
+            let poll = polls(name).then_some(found.len());
+            let call = Call {
+                time: calls.time(row).map(Time::micros),
+                tool: tools.shared(Some(name)),
+                purpose: purpose(category, calls.kind(row)),
+                is_command: category == Some("shell"),
+                is_run: calls.kind(row) == Some("run"),
+                is_remote: matches!(category, Some("web" | "plan" | "subagent" | "other")),
+                ending: ending(calls, row),
+                is_scratch: category != Some("shell") && calls.target(row).is_some_and(is_scratch),
+                needs_no_check: needs_no_check(category == Some("shell"), calls.target(row)),
+                identity: calls.hash(row).map(|hash| hash_of((agent, name, hash, poll))),
+                place: Place { path: paths.shared(calls.path(row)), line: calls.line(row) },
+            };
+            found.push((index, call));
+        }
+        Ok(())
+    })?;
+    Ok(Sorted::new(found, |call| call.time))
+}
+
+fn events(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Event>> {
+    let is = |kind: &str| col(events::KIND).eq(lit(kind));
+    let mut paths = Last::default();
+    let mut found: Vec<(usize, Event)> = Vec::new();
+    for_each_batch(tables.table(events::TABLE).filter(is("error").or(is("abort"))), |events: &EventColumns| {
+        for row in 0..events.height() {
+            let Some(index) = find(events.runtime(row), events.session(row)) else { continue };
+            let event = Event {
+                time: events.time(row).map(Time::micros),
+                is_abort: events.kind(row) == Some("abort"),
+                code: events.code(row).map(str::to_owned),
+                message: events.message(row).unwrap_or_default().to_owned(),
+                place: Place { path: paths.shared(events.path(row)), line: events.line(row) },
+            };
+            found.push((index, event));
+        }
+        Ok(())
+    })?;
+    Ok(Sorted::new(found, |event| event.time))
+}
+
+/// The responses to the main agent.
+fn turns(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
+    let is_main = col(turns::GRAIN).eq(lit("turn")).and(col(turns::IS_SUBAGENT).not());
+    let mut paths = Last::default();
+    let mut found: Vec<(usize, Turn)> = Vec::new();
+    for_each_batch(tables.table(turns::TABLE).filter(is_main), |turns: &TurnColumns| {
+        for row in 0..turns.height() {
+            let Some(index) = find(turns.runtime(row), turns.session(row)) else { continue };
+            let Some(number) = turns.number(row) else { continue };
+            let turn = Turn {
+                number,
+                time: turns.time(row).map(Time::micros),
+                visible_tokens: turns.output(row).map(|output| output - turns.reasoning(row).unwrap_or(0)),
+                place: Place { path: paths.shared(turns.path(row)), line: turns.line(row) },
+            };
+            found.push((index, turn));
+        }
+        Ok(())
+    })?;
+    Ok(Sorted::new(found, |turn| Some(turn.number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_reproduce_a_problem_have_their_names() {
+        for path in ["reproduce_bug.py", "/repo/bug_reproduction.py", r"C:\work\Replicate.js", "debug_urls.py"] {
+            assert!(is_scratch(path), "{path}");
+        }
+        for path in ["src/print.py", "tests/test_reproducible_builds.py", "/reproduce/src/lib.rs", ""] {
+            assert!(!is_scratch(path), "{path}");
+        }
+    }
+}

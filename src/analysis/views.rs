@@ -1,0 +1,114 @@
+//! Tables for SQL that are computed from those of an archive: `labels` and `failures`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use polars::prelude::*;
+
+use crate::analysis::failures::frame::failures;
+use crate::analysis::rows::{Frames, KEY};
+use crate::store::frames::{TypedRows as _, rows, sessions};
+
+/// The names of the tables.
+pub const VIEWS: [&str; 2] = ["labels", "failures"];
+
+/// The tables with those views that a query reads.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn with_views(tables: Frames, sql: &str) -> PolarsResult<Frames> {
+    let mut views: Vec<(&'static str, LazyFrame)> = Vec::new();
+    for name in VIEWS.into_iter().filter(|name| reads(sql, name)) {
+        let view = if name == "labels" { labels(&tables)? } else { failures(&tables)? };
+        views.push((name, view));
+    }
+    if views.is_empty() {
+        return Ok(tables);
+    }
+    Ok(tables.into_iter().chain(views).collect())
+}
+
+/// Whether a query reads a table of that name: the name follows `FROM`, `JOIN` or a comma.
+fn reads(sql: &str, name: &str) -> bool {
+    let lower = sql.to_ascii_lowercase();
+    let is_end = |text: &str| !text.starts_with(|next: char| next.is_alphanumeric() || next == '_' || next == '.');
+    lower.match_indices(name).any(|(at, _)| {
+        let before = lower.get(..at).unwrap_or_default().trim_end_matches('"');
+        let after = lower.get(at + name.len()..).unwrap_or_default();
+        let has_space = before.ends_with(char::is_whitespace);
+        let before = before.trim_end();
+        has_space && (before.ends_with("from") || before.ends_with("join")) && is_end(after)
+    })
+}
+
+rows! {
+    /// The labels of sessions.
+    struct Labels {
+        runtime: sessions::RUNTIME,
+        session: sessions::SESSION_ID,
+        labels: sessions::LABELS,
+    }
+}
+
+/// The labels of sessions, with a column for each key. Of several values of a key the first counts.
+fn labels(tables: &Frames) -> PolarsResult<LazyFrame> {
+    let rows = Labels::read(tables.table(sessions::TABLE))?;
+    let mut of_sessions: Vec<BTreeMap<String, String>> = Vec::with_capacity(rows.height());
+    for row in 0..rows.height() {
+        let mut found = BTreeMap::new();
+        for label in rows.labels(row) {
+            if let Some((key, value)) = label.split_once('=') {
+                found.entry(key.to_owned()).or_insert_with(|| value.to_owned());
+            }
+        }
+        of_sessions.push(found);
+    }
+    let keys: BTreeSet<&str> = of_sessions.iter().flat_map(BTreeMap::keys).map(String::as_str).collect();
+    let text = |name: &str, of: &dyn Fn(usize) -> Option<String>| {
+        Column::new(name.into(), (0..rows.height()).map(of).collect::<Vec<Option<String>>>())
+    };
+    let [runtime, session] = KEY;
+    let mut columns = vec![
+        text(runtime, &|row| rows.runtime(row).map(str::to_owned)),
+        text(session, &|row| rows.session(row).map(str::to_owned)),
+    ];
+    for key in keys {
+        // A label can have the name of a column that identifies the session.
+        let name = if KEY.contains(&key) { format!("label_{key}") } else { key.to_owned() };
+        columns.push(text(&name, &|row| of_sessions.get(row).and_then(|labels| labels.get(key)).cloned()));
+    }
+    Ok(DataFrame::new(rows.height(), columns)?.lazy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_is_computed_if_it_is_read() {
+        for sql in
+            ["SELECT * FROM labels", "select task\nfrom sessions s join LABELS l using (session_id)", "FROM \"labels\""]
+        {
+            assert!(reads(sql, "labels"), "{sql}");
+        }
+        for sql in ["SELECT labels FROM sessions", "SELECT * FROM labels_of_me", "SELECT fromlabels", "", "labels"] {
+            assert!(!reads(sql, "labels"), "{sql}");
+        }
+    }
+
+    #[test]
+    fn labels_have_a_column_for_each_key() {
+        let list = |labels: &[&str]| Series::new("".into(), labels);
+        let labels_of = [list(&["team=web", "team=ops", "runtime=x"]), list(&["a=b=c"]), list(&[])];
+        let frame =
+            df!("runtime" => ["pi", "pi", "codex"], "session_id" => ["1", "2", "3"], "labels" => &labels_of).unwrap();
+        let tables: Frames = [("sessions", frame.lazy())].into_iter().collect();
+        let found = labels(&tables).unwrap().collect().unwrap();
+        let names: Vec<&str> = found.get_column_names().into_iter().map(PlSmallStr::as_str).collect();
+        assert_eq!(names, ["runtime", "session_id", "a", "label_runtime", "team"]);
+        let texts = |name: &str| {
+            found.column(name).unwrap().str().unwrap().iter().map(|it| it.map(str::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(texts("team"), [Some("web".to_owned()), None, None]);
+        assert_eq!(texts("a"), [None, Some("b=c".to_owned()), None]);
+    }
+}

@@ -1,0 +1,115 @@
+//! `report failures`: the classes of sessions, on logs and verdicts as they are read.
+
+use agentlogs::adapters::shared::builder::Retention;
+use agentlogs::analysis::failures::CLASSES;
+use agentlogs::analysis::reports::{self, Frames, Options, Scope};
+use agentlogs::model::source::Source;
+use agentlogs::store::frames::frames;
+use polars::prelude::*;
+
+use crate::{demo_facts, facts, settled};
+
+fn tables_of(sources: Vec<Source>) -> Frames {
+    frames(&settled(sources)).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
+}
+
+fn demo() -> Frames {
+    tables_of(demo_facts())
+}
+
+/// The rows of a report as texts.
+fn rows(tables: &Frames, report: &str, by: &[&str], only: &[(&str, &str)], columns: &[&str]) -> Vec<String> {
+    let only = only.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let options = Options {
+        by: by.iter().map(|name| (*name).to_owned()).collect(),
+        scope: Scope { only, ..Scope::default() },
+        sort: by.first().map(|name| format!("+{name}")),
+        wide: true,
+        ..Options::default()
+    };
+    let rows = reports::find(report).unwrap().run(tables, &options).unwrap().rows;
+    let text = |row: usize, name: &str| rows.column(name).unwrap().get(row).unwrap().str_value().into_owned();
+    (0..rows.height()).map(|row| columns.iter().map(|name| text(row, name)).collect::<Vec<_>>().join(" ")).collect()
+}
+
+fn sessions_in(tables: &Frames, filter: Expr) -> usize {
+    tables.table("sessions").filter(filter).collect().unwrap().height()
+}
+
+/// The made-up team: the classes were found by reading the logs.
+#[test]
+fn each_failed_session_of_the_demo_has_its_class() {
+    let tables = demo();
+    let found = rows(&tables, "failures", &["failure_class"], &[], &["failure_class", "sessions"]);
+    assert_eq!(found, ["infrastructure 1", "judged_wrong 7", "stopped 1", "timeout 2"]);
+    let by_prompt = rows(
+        &tables,
+        "failures",
+        &["label:prompt", "failure_class"],
+        &[("verdict", "failed")],
+        &["label:prompt", "failure_class", "sessions"],
+    );
+    assert_eq!(by_prompt, ["a judged_wrong 6", "b judged_wrong 1"]);
+    // The job that was killed, the agent that the evaluation stopped, the limit on turns, and Maya.
+    let columns = ["failure_class", "example_sign", "example_line"];
+    for (class, expected) in [
+        ("infrastructure", "infrastructure its process was killed: exit status 137 28"),
+        ("stopped", "stopped the user stopped it 43"),
+        ("timeout", "timeout error_max_turns 36"),
+    ] {
+        assert_eq!(rows(&tables, "failures", &["failure_class"], &[("failure_class", class)], &columns), [expected]);
+    }
+}
+
+/// All samples: each session that failed by its status or its verdict has exactly one class, and no other session has one.
+#[test]
+fn each_failed_session_has_one_class() {
+    let tables = tables_of(facts(Retention::None));
+    let is = |status: &str| col("status").eq(lit(status));
+    let ended_badly = sessions_in(&tables, is("error").or(is("aborted")).or(is("incomplete")));
+    let found = rows(&tables, "failures", &["session", "failure_class"], &[], &["failure_class", "sessions"]);
+    let known: Vec<&str> = CLASSES.iter().map(|class| class.as_str()).collect();
+    for row in &found {
+        let (class, _) = row.split_once(' ').unwrap();
+        assert!(known.contains(&class), "{row}");
+    }
+    let total = |rows: &[String]| -> usize {
+        rows.iter().map(|row| row.rsplit(' ').next().unwrap().parse::<usize>().unwrap()).sum()
+    };
+    // The failed trials, without the sessions that ended badly although they passed.
+    let of = |verdict: &str| {
+        total(&rows(&tables, "failures", &["status"], &[("verdict", verdict)], &["status", "sessions"]))
+    };
+    assert_eq!(of("passed"), 0);
+    let badly_but_passed =
+        rows(&tables, "sessions", &["verdict"], &[("verdict", "passed")], &["error", "aborted", "incomplete"]);
+    let badly_but_passed: usize =
+        badly_but_passed.iter().flat_map(|row| row.split(' ')).map(|count| count.parse::<usize>().unwrap()).sum();
+    let well_but_failed = rows(&tables, "failures", &["status"], &[("status", "success")], &["status", "sessions"]);
+    let unknown_but_failed = rows(&tables, "failures", &["status"], &[("status", "unknown")], &["status", "sessions"]);
+    assert_eq!(total(&found), ended_badly - badly_but_passed + total(&well_but_failed) + total(&unknown_but_failed));
+    // It is a dimension of other reports, too.
+    let of_sessions = rows(&tables, "sessions", &["failure_class"], &[], &["failure_class", "sessions"]);
+    let with_class: Vec<String> = of_sessions.into_iter().filter(|row| !row.starts_with("null")).collect();
+    assert_eq!(total(&with_class), total(&found));
+}
+
+/// The line that shows a class is a line of its session.
+#[test]
+fn the_place_of_a_class_is_one_of_its_session() {
+    let tables = tables_of(facts(Retention::None));
+    let columns = ["session", "failure_class", "example_path", "example_line"];
+    for row in rows(&tables, "failures", &["session", "failure_class"], &[], &columns) {
+        let parts: Vec<&str> = row.split(' ').collect();
+        let [session, class, path, line] = parts[..] else { panic!("{row}") };
+        if line == "null" {
+            continue;
+        }
+        let line: i64 = line.parse().unwrap();
+        let places = ["turns", "tool_calls", "events"].map(|table| {
+            let of_session = col("session_id").eq(lit(session)).and(col("source_path").eq(lit(path)));
+            tables.table(table).filter(of_session.and(col("line").eq(lit(line)))).collect().unwrap().height()
+        });
+        assert!(places.iter().sum::<usize>() > 0, "{class} {row}");
+    }
+}
