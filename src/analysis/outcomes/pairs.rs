@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::frame::Trial;
-use super::statistics::{bootstrap_mean, mcnemar};
+use super::statistics::{bootstrap_mean, detectable, mcnemar, needed};
 
 /// A measure of a trial.
 struct Measure {
@@ -51,8 +51,13 @@ pub(in crate::analysis) struct Paired {
     pub b_trials: usize,
     /// The 95 % interval of the mean difference; `None` with too few pairs.
     pub interval: Option<(f64, f64)>,
-    /// Of the pass rate, the exact p-value of McNemar's test.
+    /// The p-value of McNemar's test for the pass rate, of the bootstrap for others.
     pub p_value: Option<f64>,
+    /// Whether McNemar's test decides.
+    pub is_pass_rate: bool,
+    /// The least mean difference that this number of pairs finds with a power of 80 %, and how many find the observed one.
+    pub detectable: Option<f64>,
+    pub needed: Option<u64>,
 }
 
 /// How the tasks of two cohorts match.
@@ -101,6 +106,9 @@ pub(in crate::analysis) fn compare(a: &[Trial], b: &[Trial]) -> (Vec<Paired>, Ta
         }
         let differences: Vec<f64> = known.iter().map(|(a, b)| b - a).collect();
         let is_pass_rate = measure.name == PASS.name;
+        let found = (known.len() >= MIN_PAIRS).then(|| bootstrap_mean(&differences)).flatten();
+        let least = found.map(|it| detectable(it.error));
+        let difference = differences.iter().sum::<f64>() / count;
         Some(Paired {
             measure: measure.name,
             replaces: measure.replaces,
@@ -109,8 +117,11 @@ pub(in crate::analysis) fn compare(a: &[Trial], b: &[Trial]) -> (Vec<Paired>, Ta
             pairs: known.len(),
             a_trials,
             b_trials,
-            interval: (known.len() >= MIN_PAIRS).then(|| bootstrap_mean(&differences)).flatten(),
-            p_value: is_pass_rate.then(|| p_value(&known)),
+            interval: found.map(|it| it.interval),
+            p_value: if is_pass_rate { Some(p_value(&known)) } else { found.map(|it| it.p_value) },
+            is_pass_rate,
+            detectable: least,
+            needed: least.and_then(|least| needed(known.len(), least, difference)),
         })
     });
     (paired.collect(), tasks)

@@ -11,6 +11,9 @@ use super::shared::{DataSource, Printed};
 /// resampling sessions. The result is: B is higher, lower, inconclusive, or too few sessions; `test` names the test that decided.
 /// With a bootstrap, a result is inconclusive if the interval contains 0.
 ///
+/// `p_adjusted` is the p-value after Holm's correction for all lines. With --wide, `detectable` is the least difference that is found
+/// with a power of 80 %, and `needed` the number in each cohort that finds the observed one.
+///
 /// Where sessions have verdicts, the measures of `report outcomes` are compared too. If both cohorts have tasks in common, means over
 /// these tasks, `paired_…`, decide instead of them: McNemar's exact test compares whether tasks pass, and a paired bootstrap (BCa)
 /// their cost, tokens, turns and time.
@@ -23,15 +26,26 @@ session, and runtime, model, project, session, status, verdict, task, label:KEY 
 Examples:
   agentlogs compare --a 'model=claude-opus-*' --b 'model=gpt-5*'
   agentlogs compare --a label:experiment=base --b label:experiment=new-prompt --format json
+  agentlogs compare --a label:experiment=base --b label:experiment=new-prompt --tasks
+  agentlogs compare --by model --where label:experiment=base
   agentlogs compare --a since=2026-10-01,until=2026-10-07 --b since=2026-10-08,until=2026-10-14
   agentlogs compare --a 'runtime=codex,project=*/shop' --b 'runtime=claude,project=*/shop'")]
 pub struct Compare {
     /// The first cohort; repeatable for more filters
-    #[arg(long, value_name = "FILTERS", required = true)]
+    #[arg(long, value_name = "FILTERS", required_unless_present = "by")]
     pub a: Vec<String>,
     /// The second cohort; repeatable for more filters
-    #[arg(long, value_name = "FILTERS", required = true)]
+    #[arg(long, value_name = "FILTERS", required_unless_present = "by")]
     pub b: Vec<String>,
+    /// List the tasks that broke, were fixed, are flaky or stayed, in place of the measures
+    #[arg(long, conflicts_with = "by")]
+    pub tasks: bool,
+    /// Compare all cohorts of a dimension, such as model or label:experiment, in place of two
+    #[arg(long, value_name = "DIM", conflicts_with_all = ["a", "b"])]
+    pub by: Option<String>,
+    /// The sessions that --by divides; repeatable for more filters
+    #[arg(long = "where", value_name = "FILTERS", requires = "by")]
+    pub only: Vec<String>,
     /// Time zone of days and of times without a zone, such as Europe/Berlin [default: the system's]
     #[arg(long, value_name = "TZ", value_parser = super::shared::timezone, allow_hyphen_values = true)]
     pub timezone: Option<String>,

@@ -1,22 +1,26 @@
-//! `agentlogs compare`: compares two cohorts of sessions.
+//! Compares two cohorts of sessions.
 
-use agentlogs::analysis::compare::{Compared, compare, has_few_pairs};
+use agentlogs::analysis::compare::{Compared, SIGNIFICANCE, compare, has_few_pairs};
 use agentlogs::analysis::outcomes::Tasks;
 use agentlogs::analysis::present::{self, Roles};
-use agentlogs::analysis::reports::{DIMENSIONS, Scope};
-use agentlogs::store::query::near;
+use agentlogs::analysis::reports::Scope;
 use polars::prelude::*;
 
-use super::output::{Layout, complain, is_human, print, say, state_currency};
-use super::resolve::{
-    report_error, scope, state_left_out, state_lower_bound, state_unjudged, state_unmatched, undated, unjudged,
+use super::filters::cohort;
+use super::{by, tasks};
+use crate::cli::args::{Compare, Format};
+use crate::cli::commands::output::{Layout, complain, is_human, print, say, state_currency};
+use crate::cli::commands::resolve::{
+    report_error, state_left_out, state_lower_bound, state_unjudged, state_unmatched, undated, unjudged,
 };
-use super::source::some_tables;
-use super::{Outcome, WrongCommandLine};
-use crate::cli::args::{Compare, Filters, Format};
+use crate::cli::commands::source::some_tables;
+use crate::cli::commands::{Outcome, WrongCommandLine};
 use crate::cli::settings::Settings;
 
 pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
+    if let Some(dimension) = args.by.clone() {
+        return by::run(args, &dimension, settings);
+    }
     let of = |texts: &[String], flag: &str| {
         let found = cohort(texts, args.timezone.clone(), settings);
         let found = found.map_err(|error| WrongCommandLine(format!("{flag}: {error}")))?;
@@ -24,12 +28,23 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
-    let opened = some_tables(args.source, settings, &["sessions", "verdicts"])?;
+    let mut tables = vec!["sessions", "verdicts"];
+    tables.extend(a.tables().chain(b.tables()));
+    tables.sort_unstable();
+    tables.dedup();
+    let opened = some_tables(args.source, settings, &tables)?;
     for (scope, prefix) in [(&a, "a: "), (&b, "b: ")] {
         state_unmatched(prefix, &opened.frames, scope);
     }
     let unjudged = unjudged(args.unjudged);
     let found = compare(&opened.frames, &a, &b, unjudged).map_err(report_error)?;
+    if args.tasks {
+        tasks::print_tasks(&found.changes, args.printed, args.printed.wide || !is_for_people)?;
+        if let Some(matched) = found.tasks {
+            state_tasks(matched);
+        }
+        return Ok(Outcome::Done);
+    }
     let lines = &found.lines;
     let is_human = is_human(args.printed);
     let currency = if is_for_people { settings.shown_currency() } else { present::Currency::default() };
@@ -81,8 +96,15 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         columns.push(Column::new("pairs".into(), pairs.collect::<Vec<_>>()));
         let digits = if is_for_people { 1e4 } else { 1e10 };
         let rounded = |value: f64| (value * digits).round() / digits;
-        let p_values = lines.iter().map(|it| it.p_value.map(rounded)).collect::<Vec<_>>();
-        columns.push(Column::new("p_value".into(), p_values));
+        for (name, of) in P_VALUES {
+            let p_values = lines.iter().map(|it| of(it).map(rounded)).collect::<Vec<_>>();
+            columns.push(Column::new(name.into(), p_values));
+        }
+    }
+    if !is_for_people || args.printed.wide {
+        let needed = lines.iter().map(|it| it.needed.and_then(|needed| i64::try_from(needed).ok()));
+        columns.push(numbers(&|it| it.detectable, "detectable", true));
+        columns.push(Column::new("needed".into(), needed.collect::<Vec<_>>()));
     }
     let roles = Roles { names: Some(1), main: Some("difference"), sentences: &[] };
     print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
@@ -99,7 +121,10 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     if let Some(tasks) = found.tasks {
         state_tasks(tasks);
     }
+    tasks::state_changes(&found.changes);
     lines.iter().for_each(state_disagreement);
+    state_correction(lines);
+    state_power(lines);
     if found.judged.iter().any(|judged| judged.trials > judged.unjudged) {
         for (prefix, judged) in ["a: ", "b: "].into_iter().zip(found.judged) {
             state_unjudged(prefix, judged, unjudged);
@@ -111,8 +136,54 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// Reads a number of a line.
+type Number = fn(&Compared) -> Option<f64>;
+
+/// The columns of p-values.
+const P_VALUES: [(&str, Number); 2] = [("p_value", |it| it.p_value), ("p_adjusted", |it| it.p_adjusted)];
+
+/// Prints which results are no longer more than chance once it counts that several lines are tested.
+fn state_correction(lines: &[Compared]) {
+    let is_found = |line: &&Compared| matches!(line.result, Some("higher" | "lower")) && line.test.is_some();
+    let remains = |line: &&Compared| line.p_adjusted.is_some_and(|p_value| p_value < SIGNIFICANCE);
+    let tested = lines.iter().filter(|line| line.p_adjusted.is_some()).count();
+    let found: Vec<&Compared> = lines.iter().filter(is_found).collect();
+    if found.is_empty() {
+        return;
+    }
+    let names = |kept: bool| {
+        let names = found.iter().filter(|line| remains(line) == kept).map(|line| line.measure);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let (kept, lost) = (names(true), names(false));
+    if !lost.is_empty() {
+        let kept = if kept.is_empty() { String::new() } else { format!("; {kept} can not") };
+        say(&format!("of {tested} tested lines, some differ by chance: {lost} can be among them (Holm){kept}"));
+    }
+}
+
+/// Prints which difference of the main measure is found, if it is inconclusive.
+fn state_power(lines: &[Compared]) {
+    const MAIN: [&str; 3] = ["paired_pass_rate", "pass_rate", "cost_per_session_usd"];
+    let main = MAIN.iter().find_map(|name| lines.iter().find(|line| line.measure == *name && line.test.is_some()));
+    let Some((main, least)) = main.and_then(|line| Some((line, line.detectable?))) else { return };
+    if main.result != Some("inconclusive") || least <= 0.0 {
+        return;
+    }
+    let least = present::measured(main.measure, least).replace(" %", " points");
+    let things = if main.pairs.is_some() { "tasks" } else { "sessions" };
+    let needed = main.needed.filter(|_| main.difference() != Some(0.0));
+    let needed = needed.map_or_else(String::new, |count| {
+        format!("; the observed difference needs about {} {things} in each cohort", present::grouped(count))
+    });
+    say(&format!("{}: with a power of 80 %, only differences from {least} on are found here{needed}", main.measure));
+}
+
 /// Prints which test decided a line if the interval alone would lead to another result.
 fn state_disagreement(line: &Compared) {
+    if !line.is_of_mcnemar() {
+        return;
+    }
     let (Some((low, high)), Some(p_value), Some(result)) = (line.interval, line.p_value, line.result) else { return };
     let excludes_0 = low > 0.0 || high < 0.0;
     if excludes_0 == (result == "inconclusive") {
@@ -135,86 +206,13 @@ fn state_tasks(tasks: Tasks) {
     say(&format!("trials are paired by task: {}", present::counted(both, "task")));
     if only_a + only_b > 0 {
         complain(format_args!(
-            "the tasks differ: {} only in a and {} only in b are not compared",
+            "the tasks differ: {} only in a and {} only in b are not compared in pairs, and lines without pairs can differ for this reason \
+             alone",
             present::counted(only_a, "task"),
             present::counted(only_b, "task")
         ));
     }
     if has_few_pairs(tasks) {
         complain(format_args!("too few pairs for an interval: {}", present::grouped(both)));
-    }
-}
-
-/// Parses filters such as `model=claude-*,since=30d`.
-fn cohort(texts: &[String], timezone: Option<String>, settings: &Settings) -> Result<Scope, String> {
-    const TIMES: [&str; 3] = ["since", "until", "last"];
-    let names = || TIMES.into_iter().chain(DIMENSIONS.iter().map(|dimension| dimension.name));
-    let mut filters = Filters { timezone, ..Filters::default() };
-    let mut only = Vec::new();
-    for text in texts {
-        for filter in split(text) {
-            let Some((name, value)) = filter.split_once('=') else {
-                return Err(format!("{filter:?} is not a filter; write NAME=VALUE, such as model=claude-opus-*"));
-            };
-            let name = name.trim();
-            match name {
-                "since" | "last" => {
-                    filters.since = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?);
-                }
-                "until" => filters.until = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?),
-                // As the option --label: label=experiment=base is label:experiment=base.
-                "label" => match value.split_once('=') {
-                    Some((key, value)) => only.push((format!("label:{key}"), value.to_owned())),
-                    None => return Err(format!("{filter:?} is not a label; write label:KEY=VALUE")),
-                },
-                _ if name.starts_with("label:") || names().any(|known| known == name) => {
-                    only.push((name.to_owned(), value.to_owned()));
-                }
-                _ => {
-                    let near = near(name, names()).map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
-                    return Err(format!("no filter {name:?}{near}"));
-                }
-            }
-        }
-    }
-    let mut scope = scope(filters, settings);
-    scope.only = only;
-    Ok(scope)
-}
-
-/// Splits filters at commas. A part without `=` belongs to the value before it.
-fn split(text: &str) -> Vec<String> {
-    let mut filters: Vec<String> = Vec::new();
-    for part in text.split(',') {
-        match filters.last_mut() {
-            Some(last) if !part.contains('=') => {
-                last.push(',');
-                last.push_str(part);
-            }
-            _ => filters.push(part.to_owned()),
-        }
-    }
-    filters
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn filters_in_one_word() {
-        let asked = |text: &str| {
-            cohort(&[text.to_owned()], None, &Settings::default())
-                .map(|it| (it.only, it.since.is_some(), it.until.is_some()))
-        };
-        let only = |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-        assert_eq!(asked("model=gpt-5*"), Ok((only(&[("model", "gpt-5*")]), false, false)));
-        assert_eq!(
-            asked("label:task=a,b,label=x=y=z,since=2026-10-01,until=2w"),
-            Ok((only(&[("label:task", "a,b"), ("label:x", "y=z")]), true, true))
-        );
-        assert_eq!(asked("modle=x").unwrap_err(), "no filter \"modle\"; did you mean \"model\"?");
-        assert!(asked("gpt-5").unwrap_err().contains("NAME=VALUE"));
-        assert!(asked("since=soon").unwrap_err().contains("is not a time"));
     }
 }

@@ -1,0 +1,98 @@
+//! The sessions and the trials of a cohort.
+
+use polars::prelude::*;
+
+use crate::analysis::outcomes::frame::{Trial, judged_trials};
+use crate::analysis::reports::with_reports;
+use crate::analysis::rows::{self, Error, Frames, Judged, LeftOut, Scope, Unjudged};
+use crate::store::frames::sessions;
+
+/// A number of a session: an index into [`Row`].
+#[derive(Clone, Copy)]
+pub(super) enum Column {
+    /// 1 for every session.
+    One,
+    /// 1 if it ended cleanly, or as a trial passed, 0 if not; unknown if the log does not contain how it ended, or without a
+    /// verdict.
+    Success,
+    Cost,
+    Tokens,
+    Turns,
+    Duration,
+    Calls,
+    Errors,
+    /// Its cost if its outcome is known.
+    CostIfOutcomeKnown,
+}
+
+const N_COLUMNS: usize = 9;
+
+/// The columns of a session; NaN is unknown.
+pub(super) type Row = [f64; N_COLUMNS];
+
+/// The columns of a trial.
+pub(super) fn row_of_trial(trial: &Trial) -> Row {
+    let number = |value: Option<i64>| value.map_or(f64::NAN, |value| value as f64);
+    let passed = trial.passed.map_or(f64::NAN, |passed| f64::from(u8::from(passed)));
+    let cost = trial.cost.unwrap_or(f64::NAN);
+    let known = if passed.is_nan() { f64::NAN } else { cost };
+    let (tokens, turns, duration) = (number(trial.tokens), number(trial.turns), number(trial.duration_ms));
+    [1.0, passed, cost, tokens, turns, duration, f64::NAN, f64::NAN, known]
+}
+
+/// The sessions of a cohort, in the order of their keys.
+pub(super) struct Cohort {
+    pub keys: Vec<(String, String)>,
+    pub rows: Vec<Row>,
+    /// Empty if none is judged.
+    pub trials: Vec<Trial>,
+    pub judged: Judged,
+}
+
+impl Cohort {
+    /// The sessions in a scope, and those without a start that it excludes.
+    pub(super) fn read(tables: &Frames, scope: &Scope, unjudged: Unjudged) -> Result<(Self, LeftOut), Error> {
+        let (sessions, left_out) = rows::sessions(tables, scope).map_err(with_reports)?;
+        Ok((Self::of(&sessions, tables, unjudged)?, left_out))
+    }
+
+    /// These sessions.
+    pub(super) fn of(sessions: &LazyFrame, tables: &Frames, unjudged: Unjudged) -> PolarsResult<Self> {
+        let number = |name: &'static str| col(name).cast(DataType::Float64).fill_null(lit(f64::NAN)).alias(name);
+        let numbers = [
+            sessions::COST_USD,
+            sessions::TOTAL_TOKENS,
+            sessions::TURNS,
+            sessions::DURATION_MS,
+            sessions::TOOL_CALLS,
+            sessions::TOOL_ERRORS,
+        ];
+        let texts = [sessions::RUNTIME, sessions::SESSION_ID, sessions::STATUS].map(col).into_iter();
+        let (trials, judged) = judged_trials(sessions, tables, unjudged)?;
+        let frame = sessions
+            .clone()
+            .select(texts.chain(numbers.map(number)).collect::<Vec<_>>())
+            .sort([sessions::RUNTIME, sessions::SESSION_ID], SortMultipleOptions::default())
+            .collect()?;
+        let text = |name: &str| frame.column(name)?.str().cloned();
+        let (runtime, session, status) =
+            (text(sessions::RUNTIME)?, text(sessions::SESSION_ID)?, text(sessions::STATUS)?);
+        let values = numbers.map(|name| frame.column(name).and_then(|column| column.f64().cloned()));
+        let [cost, tokens, turns, duration, calls, errors] = values;
+        let (cost, tokens, turns) = (cost?, tokens?, turns?);
+        let (duration, calls, errors) = (duration?, calls?, errors?);
+        let row = |row: usize| {
+            let of = |column: &Float64Chunked| column.get(row).unwrap_or(f64::NAN);
+            let success = match status.get(row) {
+                Some("success") => 1.0,
+                Some("unknown") | None => f64::NAN,
+                Some(_) => 0.0,
+            };
+            let known = if success.is_nan() { f64::NAN } else { of(&cost) };
+            [1.0, success, of(&cost), of(&tokens), of(&turns), of(&duration), of(&calls), of(&errors), known]
+        };
+        let key = |row: usize| [&runtime, &session].map(|it| it.get(row).unwrap_or_default().to_owned()).into();
+        let (keys, rows) = ((0..frame.height()).map(key).collect(), (0..frame.height()).map(row).collect());
+        Ok(Self { keys, rows, trials, judged })
+    }
+}

@@ -1,0 +1,15 @@
+//! `agentlogs compare`: compares two cohorts of sessions, or all cohorts of a dimension.
+//!
+//! ```text
+//! filters  the filters of a cohort, as the command line describes them
+//! two      two cohorts
+//! tasks    the tasks that were fixed, broke, are flaky or stayed
+//! by       all cohorts of a dimension
+//! ```
+
+mod by;
+mod filters;
+mod tasks;
+mod two;
+
+pub use two::run;
