@@ -64,9 +64,10 @@ pub fn is_result(path: &Path) -> bool {
 pub fn parse_result(content: &[u8], path: &str) -> Sidecar {
     let mut sidecar = Sidecar { trial: adapters::trial_of(content), ..Sidecar::default() };
     if sidecar.trial.is_none()
-        && let Some((agent, model)) = adapters::agent_of_run(content)
+        && let Some(run) = adapters::run_of(content)
     {
-        (sidecar.agent, sidecar.model) = (Some(agent), model);
+        (sidecar.agent, sidecar.model) = (run.agent, run.model);
+        sidecar.labels.extend(run.labels.into_iter().map(|(key, value)| format!("{key}={value}")));
     }
     with_path(sidecar, path)
 }
@@ -74,7 +75,23 @@ pub fn parse_result(content: &[u8], path: &str) -> Sidecar {
 /// Reads the results of the evaluation that contains the log at `path`. The nearer one decides.
 pub fn read_results(path: &Path) -> Sidecar {
     let contents = result_paths(path).filter_map(|path| Some((open::open(&path, Limit::Usual).ok()?, path)));
-    contents.fold(Sidecar::default(), |nearer, (content, path)| nearer.or(parse_result(&content, &path_text(&path))))
+    contents.fold(Sidecar::default(), |nearer, (content, path)| {
+        nearer.or(with_failed_tests(parse_result(&content, &path_text(&path)), &path))
+    })
+}
+
+/// Where the verifier of a trial writes the results of its tests, below the directory with the result of the trial.
+const OF_VERIFIER: [&str; 2] = ["verifier/ctrf.json", "verifier/test-stdout.txt"];
+
+/// Adds the names of failed tests to the verdict of a trial that did not pass, where the result does not name them.
+fn with_failed_tests(mut sidecar: Sidecar, result: &Path) -> Sidecar {
+    let verdicts = sidecar.trial.iter_mut().flat_map(|trial| &mut trial.verdicts);
+    for verdict in verdicts.filter(|verdict| verdict.passed == Some(false) && verdict.message.is_none()) {
+        let directory = result.parent().unwrap_or(Path::new(""));
+        let mut outputs = OF_VERIFIER.iter().filter_map(|name| open::open(&directory.join(name), Limit::Usual).ok());
+        verdict.message = outputs.find_map(|output| adapters::failed_tests(&output));
+    }
+    sidecar
 }
 
 fn with_path(mut sidecar: Sidecar, path: &str) -> Sidecar {

@@ -37,6 +37,8 @@ pub struct TrialResult {
     pub tokens: Tokens,
     /// The cost of the agent, in US dollars.
     pub cost: Option<f64>,
+    /// The job, the dataset and the number of the attempt, as labels of its sessions.
+    pub labels: Vec<(&'static str, String)>,
 }
 
 impl TrialResult {
@@ -66,6 +68,7 @@ impl TrialResult {
         let labels = [("task", &self.task), ("trial", &self.trial), ("exception", &self.exception)];
         let labels = labels.into_iter().filter_map(|(key, value)| Some(format!("{key}={}", value.as_ref()?)));
         session.labels.extend(labels);
+        session.labels.extend(self.labels.iter().map(|(key, value)| format!("{key}={value}")));
         add_verdicts(&mut session.verdicts, self.verdicts.clone());
     }
 }

@@ -1,3 +1,4 @@
 //! Formats of Harbor and Terminal-Bench.
 
 pub(crate) mod results;
+pub mod verifier;

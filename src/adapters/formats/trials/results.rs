@@ -11,8 +11,8 @@
 //! # `harbor-trial`
 //!
 //! Harbor's `result.json` of a trial, `jobs/JOB/TRIAL/result.json`. Recognised by `trial_name` and `task_name` with `verifier_result`,
-//! `agent_result` or `agent_info`. **From sources** (Harbor's models and programs that read them; no recorded job was at hand). The
-//! `result.json` of a job is `auxiliary`.
+//! `agent_result` or `agent_info`. **From sources** (Harbor's models and programs that read them), and seen in a public job.
+//! The `result.json` of a job is `auxiliary`.
 //!
 //! | what | from |
 //! | --- | --- |
@@ -22,6 +22,7 @@
 //! | times | `agent_execution`, else the trial |
 //! | status | `exception_info`: `error`; else `success` |
 //! | verdicts | `verifier_result.rewards`: [verdicts.md](verdicts.md#result-directories) |
+//! | labels | `job`: the directory around that of the trial in `trial_uri`; `dataset`: `source` |
 //!
 //! # `terminal-bench-trial`
 //!
@@ -36,6 +37,7 @@
 //! | times | `agent_started_at`, `agent_ended_at`, else those of the trial; absent in older versions (98 of 178) |
 //! | status | `failure_mode`: `unset`, `parse_error` and `test_timeout` are `success`, as the agent ended; others `error`. It does not depend on the verdict |
 //! | verdict | `is_resolved`; failed tests in the message |
+//! | labels | `attempt`: the number in the name of the trial; `job` and `dataset` from `run_metadata.json` |
 //!
 //! *Unknown*: cost, cached tokens, turns, calls.
 
@@ -108,18 +110,37 @@ pub fn trials_of(bytes: &[u8]) -> Vec<TrialResult> {
     document.trials()
 }
 
-/// The agent and the model of a run of terminal-bench, from its `run_metadata.json`.
-pub fn agent_of_run(bytes: &[u8]) -> Option<(String, Option<String>)> {
+/// What a run of terminal-bench states about all of its trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// The agent, if it is named.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The job and the dataset, as labels.
+    pub labels: Vec<(&'static str, String)>,
+}
+
+/// A run of terminal-bench, from its `run_metadata.json`.
+pub fn run_of(bytes: &[u8]) -> Option<Run> {
     #[derive(Default, Deserialize)]
     #[serde(default, bound(deserialize = "'de: 'a"))]
     struct Metadata<'a> {
         run_id: Text<'a>,
         agent_name: Text<'a>,
         model_name: Text<'a>,
+        dataset_name: Text<'a>,
+        dataset_version: Text<'a>,
     }
     let metadata: Metadata<'_> = json::from_slice(bytes.trim_ascii()).ok()?;
-    metadata.run_id.some()?;
-    Some((metadata.agent_name.owned()?, metadata.model_name.owned()))
+    let job = metadata.run_id.some()?;
+    let dataset = metadata.dataset_name.some().map(|name| match metadata.dataset_version.some() {
+        Some(version) => format!("{name}@{version}"),
+        None => name.to_owned(),
+    });
+    metadata.agent_name.some().or(dataset.as_deref())?;
+    let labels = labels([("job", Some(job)), ("dataset", dataset.as_deref())]);
+    Some(Run { agent: metadata.agent_name.owned(), model: metadata.model_name.owned(), labels })
 }
 
 /// A trial of either program, or a run of terminal-bench.
@@ -154,6 +175,9 @@ pub(crate) struct Document<'a> {
     finished_at: When,
     agent_execution: Maybe<Timing>,
     verifier: Maybe<Timing>,
+    /// The dataset.
+    source: Text<'a>,
+    trial_uri: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -260,6 +284,7 @@ impl Document<'_> {
             ended_at: self.agent_ended_at.0.or(self.trial_ended_at.0),
             // For agents that it does not count, it writes 0.
             tokens: if counts.is_all_zero() { Tokens::UNKNOWN } else { counts },
+            labels: labels([("attempt", attempt_of(self.trial_name.as_str()))]),
             ..TrialResult::default()
         }
     }
@@ -326,8 +351,27 @@ impl Document<'_> {
             ended_at: timing.and_then(|it| it.finished_at.0).or(self.finished_at.0),
             tokens: if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens },
             cost: spent.and_then(|spent| spent.cost_usd.money()),
+            labels: labels([("job", job_of(self.trial_uri.as_str())), ("dataset", self.source.some())]),
         }
     }
+}
+
+/// The labels that have a value.
+fn labels<const N: usize>(of: [(&'static str, Option<&str>); N]) -> Vec<(&'static str, String)> {
+    of.into_iter().filter_map(|(key, value)| Some((key, value?.to_owned()))).collect()
+}
+
+/// The name of the job: the directory around that of the trial.
+fn job_of(trial_uri: &str) -> Option<&str> {
+    let mut parts = trial_uri.trim_end_matches(['/', '\\']).rsplit(['/', '\\']);
+    parts.nth(1).filter(|job| !job.is_empty() && !job.ends_with(':'))
+}
+
+/// The number of the attempt in the name of a trial of terminal-bench, `TASK.2-of-5.RUN`.
+fn attempt_of(trial_name: &str) -> Option<&str> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let attempts = trial_name.split('.').filter_map(|part| part.split_once("-of-"));
+    attempts.filter(|(number, all)| is_number(number) && is_number(all)).map(|(number, _)| number).next_back()
 }
 
 /// The kind of an error by the name of its class, as `AgentTimeoutError` and `agent_timeout`.
@@ -420,6 +464,7 @@ mod tests {
         assert_eq!((trial.tokens, trial.exception.as_deref()), (Tokens::UNKNOWN, Some("agent_timeout")));
         assert_eq!((trial.verdicts[0].passed, trial.error_kind), (Some(true), Some(ErrorKind::Timeout)));
         assert_eq!(trial.verdicts[0].message.as_deref(), Some("failed: two"));
+        assert_eq!(trial.labels, [("attempt", "1".to_owned())]);
         let trial = trial_of(
             br#"{"id":"t2","trial_name":"a__x","task_name":"a","task_id":{"path":"a"},
                 "agent_result":{"n_input_tokens":100,"n_cache_tokens":60,"n_output_tokens":5},
@@ -431,6 +476,15 @@ mod tests {
         let stated = trial.verdicts.iter().map(|it| (it.name.as_str(), it.passed, it.score));
         let expected = [("verdict", Some(false), Some(0.5)), ("style", None, Some(1.0))];
         assert_eq!(stated.collect::<Vec<_>>(), expected);
+        let trial = trial_of(
+            br#"{"id":"t3","trial_name":"a__y","task_name":"org/a","source":"org/tasks","trial_uri":"file:///jobs/night-1/a__y",
+                "verifier_result":null,"agent_info":{"name":"x"}}"#,
+        )
+        .unwrap();
+        assert_eq!(trial.labels, [("job", "night-1".to_owned()), ("dataset", "org/tasks".to_owned())]);
+        let run = run_of(br#"{"run_id":"r","agent_name":"terminus","dataset_name":"core","dataset_version":"0.1.1"}"#)
+            .unwrap();
+        assert_eq!(run.labels, [("job", "r".to_owned()), ("dataset", "core@0.1.1".to_owned())]);
         for other in ["{}", "[1]", "", r#"{"trial_name":"a"}"#, r#"{"n_total_trials":1,"stats":{}}"#] {
             assert_eq!(trial_of(other.as_bytes()), None, "{other}");
         }
