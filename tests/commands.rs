@@ -1,4 +1,4 @@
-//! The command line: every console block of the README, of `docs/tour.md` and of `tests/cmd` is executed.
+//! The command line: every console block of the README, of `docs/tour.md`, of `docs/evaluations.md` and of `tests/cmd` is executed.
 
 use crate::root;
 
@@ -13,9 +13,12 @@ fn what_the_documents_show_is_what_happens() {
     }
     std::env::set_current_dir(folder.path()).unwrap();
     // The documents do not share an archive.
-    for (archive, documents) in
-        [("agentlogs-archive", "docs/tour.md"), ("readme", "README.md"), ("cmd", "tests/cmd/*.trycmd")]
-    {
+    for (archive, documents) in [
+        ("agentlogs-archive", "docs/tour.md"),
+        ("evaluation", "docs/evaluations.md"),
+        ("readme", "README.md"),
+        ("cmd", "tests/cmd/*.trycmd"),
+    ] {
         let cases = trycmd::TestCases::new();
         // Neither logs nor settings of the user who runs the tests.
         for variable in ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
