@@ -80,6 +80,9 @@ pub fn compare_by(tables: &Frames, scope: &Scope, by: &str, unjudged: Unjudged) 
         cohorts.push((name, Cohort::of(&rows.clone().filter(is_in), tables, unjudged)?));
     }
     let are_judged = cohorts.iter().any(|(_, cohort)| !cohort.trials.is_empty());
+    if are_judged {
+        cohorts.retain(|(_, cohort)| !cohort.trials.is_empty());
+    }
     let lines = if are_judged {
         OF_TRIALS.iter().flat_map(|measure| lines(measure, &cohorts, of_trials)).collect()
     } else {
