@@ -55,6 +55,8 @@ mod rules;
 mod sessions;
 #[cfg(feature = "archive")]
 mod show;
+#[cfg(feature = "archive")]
+mod skills;
 #[cfg(all(feature = "archive", unix))]
 mod statusline;
 #[cfg(feature = "archive")]

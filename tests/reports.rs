@@ -148,7 +148,17 @@ fn every_report_can_be_sorted_by_every_measure_and_drawn() {
 }
 
 /// Measures that are about all groups: another format changes them.
-const RELATIVE: &[&str] = &["share", "is_on_front"];
+const RELATIVE: &[&str] = &[
+    "share",
+    "is_on_front",
+    "all_passed",
+    "all_failed",
+    "passed_without",
+    "failed_without",
+    "pass_rate_without",
+    "pass_rate_without_low",
+    "pass_rate_without_high",
+];
 
 /// The measures of every report over the samples of each format, a snapshot per format, so that a new format changes its own only.
 /// Zeros and unknown values are left out.

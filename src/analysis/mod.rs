@@ -16,6 +16,7 @@ pub mod reports;
 mod requests;
 pub mod rows;
 pub mod show;
+mod skills;
 pub mod statusline;
 pub mod views;
 pub mod waste;

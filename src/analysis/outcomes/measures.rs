@@ -20,8 +20,12 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
         col(verdicts::PASSED).null_count().cast(DataType::Int64)
     }),
     derived("pass_rate", "passed / (passed + failed)", pass_rate),
-    derived("pass_rate_low", "Lower end of its 95 % interval (Wilson)", || interval(|interval| interval.0)).wide(),
-    derived("pass_rate_high", "Upper end of the interval", || interval(|interval| interval.1)).wide(),
+    derived("pass_rate_low", "Lower end of its 95 % interval (Wilson)", || {
+        wilson_of(verdicts::PASSED, "failed", Interval::Low)
+    })
+    .wide(),
+    derived("pass_rate_high", "Upper end of the interval", || wilson_of(verdicts::PASSED, "failed", Interval::High))
+        .wide(),
     measure("tasks", "Distinct tasks with a judged trial", || {
         col("task_share").sum().round(0, HALF).cast(DataType::Int64)
     })
@@ -67,14 +71,24 @@ fn pass_rate() -> Expr {
     float(verdicts::PASSED) / not_zero(col(verdicts::PASSED) + col("failed"))
 }
 
-/// One end of the interval of the pass rate.
-fn interval(end: fn((f64, f64)) -> f64) -> Expr {
-    as_struct(vec![float(verdicts::PASSED), float("failed")]).map(
+/// One end of the 95 % interval of a rate.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::analysis) enum Interval {
+    Low,
+    High,
+}
+
+/// One end of the 95 % interval of a pass rate, by the columns with the numbers of those that passed and that did not.
+pub(in crate::analysis) fn wilson_of(passed: &str, failed: &str, end: Interval) -> Expr {
+    as_struct(vec![float(passed), float(failed)]).map(
         move |pairs| {
             let [passed, failed] = fields(&pairs)?;
             let rates = passed.iter().zip(&failed).map(|(passed, failed)| {
                 let (passed, failed) = ((*passed)?, (*failed)?);
-                wilson(passed, passed + failed).map(end)
+                wilson(passed, passed + failed).map(|(low, high)| match end {
+                    Interval::Low => low,
+                    Interval::High => high,
+                })
             });
             Ok(Column::new(pairs.name().clone(), rates.collect::<Vec<_>>()))
         },

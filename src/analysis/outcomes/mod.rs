@@ -19,7 +19,7 @@ mod trials;
 mod verdicts;
 
 pub(super) use frame::Outcomes;
-pub(super) use measures::{MEASURES, cost_per_passed};
+pub(super) use measures::{Interval, MEASURES, cost_per_passed, wilson_of};
 pub use pairs::Tasks;
 
 pub use crate::analysis::rows::{Judged, Unjudged};

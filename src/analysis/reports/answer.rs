@@ -3,6 +3,7 @@
 use polars::prelude::DataFrame;
 
 use crate::analysis::rows::{Judged, LeftOut};
+use crate::analysis::skills::{PASS_RATE_WITH, PASS_RATE_WITHOUT};
 
 /// The result of a report.
 #[derive(Debug)]
@@ -19,4 +20,12 @@ pub struct Answer {
     pub left_out: LeftOut,
     /// Of `report outcomes`, how many trials are judged.
     pub judged: Option<Judged>,
+}
+
+impl Answer {
+    /// Whether it compares pass rates of sessions with and without a skill.
+    pub fn compares_skills(&self) -> bool {
+        let known = |name: &str| self.rows.column(name).is_ok_and(|column| column.null_count() < column.len());
+        known(PASS_RATE_WITH) && known(PASS_RATE_WITHOUT)
+    }
 }

@@ -16,6 +16,7 @@ use crate::analysis::rows::measure::{
     sum,
 };
 use crate::analysis::rows::{SESSION_KEY, Sessions, Table, Where, sum_of, sum_where};
+use crate::analysis::skills::{self, Skills};
 use crate::analysis::waste::{self, Waste};
 use crate::store::frames::{events, file_changes, sessions, tool_calls, turns};
 
@@ -298,6 +299,11 @@ pub static REPORTS: &[Report] = &[
         name: "agents",
         about: "Subagents: cost, results that they returned, files read again",
         body: Body::Groups(Groups { rows: &Agents, by: &["agent"], measures: agents::MEASURES, top: None }),
+    },
+    Report {
+        name: "skills",
+        about: "Skills, plugins and MCP servers: use, cost, failures",
+        body: Body::Groups(Groups { rows: &Skills, by: &["skill"], measures: skills::MEASURES, top: None }),
     },
     Report {
         name: "outcomes",

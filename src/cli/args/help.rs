@@ -221,6 +221,7 @@ fn examples(report: &str) -> Vec<String> {
         "cost" => &["--by week,model --last 30d", "--by model --price-as gpt-5.1-codex"],
         "tools" => &["--by mcp_server,tool --sort errors"],
         "sessions" => &["--by model --last 7d", "--tree --since week"],
+        "skills" => &["--last 30d --wide", "--by plugin,skill", "--by mcp_server"],
         "agents" => &["--by agent,model --last 30d", "--by project,agent --wide"],
         "requests" => &["--by model --last 30d", "--by project,month --wide"],
         "outcomes" => &["--by label:experiment,model --k 3 --wide", "--by task --verdict failed"],

@@ -83,6 +83,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         }
     }
     let more = answer.more;
+    let compares_skills = is_for_people && answer.compares_skills();
     let total = answer.total.filter(|_| answer.rows.height() + more > 1);
     let style =
         ReportStyle { dimensions: answer.dimensions, has_total: total.is_some(), currency: settings.shown_currency() };
@@ -114,6 +115,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     state(report, &left_out);
     if let Some(judged) = judged {
         state_unjudged("", judged, options.unjudged);
+    }
+    if compares_skills {
+        say("the pass rates are no experiment: sessions with and without a skill have different tasks");
     }
     if is_for_people && has_cost {
         state_lower_bound("", &opened.frames, &options.scope, settings)?;

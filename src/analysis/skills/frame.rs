@@ -1,0 +1,138 @@
+//! The use of each skill, plugin or MCP server in each session.
+
+use polars::prelude::*;
+
+use super::unit::Unit;
+use crate::analysis::outcomes::frame::{OUTCOME_PASSED, outcomes_of_sessions};
+use crate::analysis::rows::{Context, Extended, Frames, KEY, ReportRows, Sessions, known_sum};
+use crate::store::frames::{sessions, tool_calls, turns, verdicts};
+
+/// Numbers that are added up: see docs/reports.md#skills.
+pub(super) const USED_TURNS: &str = "used_turns";
+pub(super) const USED_TOKENS: &str = "used_tokens";
+pub(super) const USED_CALLS: &str = "used_calls";
+pub(super) const FAILED_CALLS: &str = "failed_calls";
+pub(super) const LOADS: &str = "loads";
+pub(super) const LOAD_BYTES: &str = "load_bytes";
+const COUNTS: [&str; 6] = [USED_TURNS, USED_TOKENS, USED_CALLS, FAILED_CALLS, LOADS, LOAD_BYTES];
+/// The cost of the responses for which it was in effect.
+pub(super) const USED_COST_USD: &str = "used_cost_usd";
+/// The outcome of the session.
+pub(super) const HAS_PASSED: &str = "has_passed";
+/// Over all sessions in scope: those that passed, and those that did not.
+pub(super) const ALL_PASSED: &str = "all_passed";
+pub(super) const ALL_FAILED: &str = "all_failed";
+
+/// The sessions, each with the skills, plugins or servers that it loaded or used.
+#[derive(Debug)]
+pub(in crate::analysis) struct Skills;
+
+impl ReportRows for Skills {
+    fn tables(&self) -> Vec<&'static str> {
+        vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, verdicts::TABLE]
+    }
+
+    fn has(&self, column: &str) -> bool {
+        Sessions.has(column) || Unit::ALL.iter().any(|unit| unit.column() == column)
+    }
+
+    fn are_dated(&self, tables: &Frames) -> bool {
+        Sessions.are_dated(tables)
+    }
+
+    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        // Their values are those of `extend`.
+        let units = Unit::ALL.map(|unit| lit(NULL).cast(DataType::String).alias(unit.column()));
+        Ok(Sessions.frame(tables)?.with_columns(units))
+    }
+
+    fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
+        let units = Unit::of(context.by);
+        let named = units.iter().map(|unit| col(unit.column()));
+        let keys: Vec<Expr> = KEY.map(col).into_iter().chain(named).collect();
+        let parts = [of_turns(context, &units), of_calls(context), of_loads(context.tables, &units)];
+        let sums = COUNTS.into_iter().chain([USED_COST_USD]).map(|name| known_sum(name).alias(name));
+        let used = concat(parts.map(|part| part.select(columns(&units))), UnionArgs::default())?;
+        let used = used.group_by(keys).agg(sums.collect::<Vec<_>>());
+        let outcomes = outcomes_of_sessions(context.tables)?
+            .select(KEY.map(col).into_iter().chain([col(OUTCOME_PASSED).alias(HAS_PASSED)]).collect::<Vec<_>>());
+        let on = || KEY.map(col);
+        let rows = rows.join(outcomes, on(), on(), JoinType::Left.into());
+        let of_all = rows
+            .clone()
+            .select([count(HAS_PASSED, true).alias(ALL_PASSED), count(HAS_PASSED, false).alias(ALL_FAILED)]);
+        let of_all = of_all.collect()?;
+        let all =
+            |name: &str| -> PolarsResult<Expr> { Ok(lit(of_all.column(name)?.i64()?.get(0).unwrap_or(0)).alias(name)) };
+        let rows = rows.drop(cols(Unit::ALL.map(Unit::column)));
+        let rows = rows.join(used, on(), on(), JoinType::Inner.into());
+        let unknown = Unit::ALL.into_iter().filter(|unit| !units.contains(unit));
+        let unknown = unknown.map(|unit| lit(NULL).cast(DataType::String).alias(unit.column()));
+        let more: Vec<Expr> = unknown.chain([all(ALL_PASSED)?, all(ALL_FAILED)?]).collect();
+        Ok(rows.with_columns(more).into())
+    }
+}
+
+fn count(column: &str, value: bool) -> Expr {
+    col(column).eq(lit(value)).sum().cast(DataType::Int64)
+}
+
+/// The columns of the parts, in one order.
+fn columns(units: &[Unit]) -> Vec<Expr> {
+    let named = units.iter().map(|unit| col(unit.column()));
+    let counts = COUNTS.map(|name| col(name).cast(DataType::Int64));
+    KEY.map(col).into_iter().chain(named).chain(counts).chain([col(USED_COST_USD)]).collect()
+}
+
+/// Rows with values of some of these columns; the others are NULL.
+fn with_others(rows: LazyFrame, known: &[&str]) -> LazyFrame {
+    let others = COUNTS.into_iter().filter(|name| !known.contains(name));
+    let mut others: Vec<Expr> = others.map(|name| lit(NULL).cast(DataType::Int64).alias(name)).collect();
+    if !known.contains(&USED_COST_USD) {
+        others.push(lit(NULL).cast(DataType::Float64).alias(USED_COST_USD));
+    }
+    rows.with_columns(others)
+}
+
+/// The responses for which something was in effect.
+fn of_turns(context: &Context<'_>, units: &[Unit]) -> LazyFrame {
+    let rows = context.tables.table(turns::TABLE).with_columns(context.cost.columns());
+    let named = units.iter().map(|unit| unit.of_turn());
+    let values = [
+        col(turns::GRAIN).eq(lit("turn")).cast(DataType::Int64).alias(USED_TURNS),
+        col(turns::TOTAL_TOKENS).alias(USED_TOKENS),
+        col(turns::COST_USD).alias(USED_COST_USD),
+    ];
+    let columns: Vec<Expr> = KEY.map(col).into_iter().chain(named).chain(values).collect();
+    with_others(rows.select(columns), &[USED_TURNS, USED_TOKENS, USED_COST_USD])
+}
+
+/// The calls that were made while something was in effect; those of a server are its own.
+fn of_calls(context: &Context<'_>) -> LazyFrame {
+    let calls = context.tables.table(tool_calls::TABLE);
+    let calls = calls.select([
+        col(turns::RUNTIME),
+        col(turns::SESSION_ID),
+        col(turns::TURN),
+        Unit::server(),
+        col(tool_calls::STATUS).eq(lit("error")).cast(DataType::Int64).alias(FAILED_CALLS),
+    ]);
+    let of_turn = [Unit::Skill, Unit::Plugin].map(Unit::of_turn);
+    let on = || [col(turns::RUNTIME), col(turns::SESSION_ID), col(turns::TURN)];
+    let turns = context.tables.table(turns::TABLE).filter(col(turns::TURN).is_not_null());
+    let turns = turns.select(on().into_iter().chain(of_turn).collect::<Vec<_>>());
+    let rows = calls.join(turns, on(), on(), JoinType::Left.into());
+    with_others(rows.with_column(lit(1_i64).alias(USED_CALLS)), &[USED_CALLS, FAILED_CALLS])
+}
+
+/// The calls that loaded something.
+fn of_loads(tables: &Frames, units: &[Unit]) -> LazyFrame {
+    let loads = tables.table(tool_calls::TABLE);
+    let is_load = col(tool_calls::SKILL).is_not_null().and(col(tool_calls::STATUS).eq(lit("ok")));
+    let named = units.iter().map(|unit| unit.of_load());
+    let columns: Vec<Expr> =
+        KEY.map(col).into_iter().chain(named).chain([col(tool_calls::RESULT_BYTES).alias(LOAD_BYTES)]).collect();
+    let rows = loads.filter(is_load).select(columns);
+    let rows = rows.with_column(lit(1_i64).alias(LOADS));
+    with_others(rows, &[LOADS, LOAD_BYTES])
+}

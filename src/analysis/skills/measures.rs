@@ -1,0 +1,74 @@
+//! `report skills`: its measures over groups of sessions and skills. docs/reports.md#skills defines them.
+
+use polars::prelude::*;
+
+use super::frame::{
+    ALL_FAILED, ALL_PASSED, FAILED_CALLS, HAS_PASSED, LOAD_BYTES, LOADS, USED_CALLS, USED_COST_USD, USED_TOKENS,
+    USED_TURNS,
+};
+use crate::analysis::outcomes::{Interval, wilson_of};
+use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, ratio, sum};
+use crate::analysis::rows::{SESSION_KEY, known_sum};
+use crate::store::frames::{sessions, turns};
+
+/// The pass rate of sessions with the skill.
+pub(in crate::analysis) const PASS_RATE_WITH: &str = "pass_rate_with";
+
+/// That of the others.
+pub(in crate::analysis) const PASS_RATE_WITHOUT: &str = "pass_rate_without";
+
+/// The measures.
+pub(in crate::analysis) const MEASURES: &[Measure] = &[
+    measure(turns::COST_USD, "US dollars of the responses for which it was in effect", || known_sum(USED_COST_USD)),
+    derived("share", "Share of the cost of all rows", || float(turns::COST_USD) / not_zero(col(turns::COST_USD).sum())),
+    measure("sessions", "Sessions that loaded or used it", || sessions_with(lit(true))),
+    measure("loaded_sessions", "Sessions with a call that loaded it", || sessions_with(col(LOADS).gt(lit(0)))).wide(),
+    measure("used_sessions", "Sessions with responses or calls for which it was in effect", || {
+        sessions_with(col(USED_TURNS).gt(lit(0)).or(col(USED_CALLS).gt(lit(0))))
+    })
+    .wide(),
+    sum(LOADS, "Calls that loaded it: of a tool for skills, or a read of its SKILL.md"),
+    sum(LOAD_BYTES, "Bytes of their results, which the context carries from then on").wide(),
+    measure(sessions::TURNS, "Responses for which it was in effect", || known_sum(USED_TURNS)),
+    measure(turns::TOTAL_TOKENS, "Their tokens", || known_sum(USED_TOKENS)).wide(),
+    measure(sessions::TOOL_CALLS, "Calls that these responses made; of a server its own", || known_sum(USED_CALLS)),
+    measure(sessions::TOOL_ERRORS, "Those that failed", || known_sum(FAILED_CALLS)).wide(),
+    derived("error_rate", "tool_errors / tool_calls", || ratio(sessions::TOOL_ERRORS, sessions::TOOL_CALLS)),
+    derived("cost_per_session_usd", "cost_usd / sessions", || ratio(turns::COST_USD, "sessions")).wide(),
+    measure("passed_with", "Judged sessions with it that passed", || sessions_with(col(HAS_PASSED))).wide(),
+    measure("failed_with", "Judged sessions with it that did not", || sessions_with(col(HAS_PASSED).not())).wide(),
+    derived(PASS_RATE_WITH, "passed_with / (passed_with + failed_with)", || rate("passed_with", "failed_with")).wide(),
+    derived("pass_rate_with_low", "Lower end of its 95 % interval (Wilson)", || {
+        wilson_of("passed_with", "failed_with", Interval::Low)
+    })
+    .wide(),
+    derived("pass_rate_with_high", "Upper end of the interval", || {
+        wilson_of("passed_with", "failed_with", Interval::High)
+    })
+    .wide(),
+    measure("all_passed", "Sessions in scope that passed, with it or without", || col(ALL_PASSED).max()).wide(),
+    measure("all_failed", "Sessions in scope that did not", || col(ALL_FAILED).max()).wide(),
+    derived("passed_without", "all_passed - passed_with", || col("all_passed") - col("passed_with")).wide(),
+    derived("failed_without", "all_failed - failed_with", || col("all_failed") - col("failed_with")).wide(),
+    derived(PASS_RATE_WITHOUT, "The pass rate of the sessions without it: a comparison, not an experiment", || {
+        rate("passed_without", "failed_without")
+    })
+    .wide(),
+    derived("pass_rate_without_low", "Lower end of its 95 % interval (Wilson)", || {
+        wilson_of("passed_without", "failed_without", Interval::Low)
+    })
+    .wide(),
+    derived("pass_rate_without_high", "Upper end of the interval", || {
+        wilson_of("passed_without", "failed_without", Interval::High)
+    })
+    .wide(),
+];
+
+/// The number of distinct sessions whose rows fulfil a condition.
+fn sessions_with(condition: Expr) -> Expr {
+    col(SESSION_KEY).filter(condition).n_unique().cast(DataType::Int64)
+}
+
+fn rate(passed: &str, failed: &str) -> Expr {
+    float(passed) / not_zero(col(passed) + col(failed))
+}

@@ -1,0 +1,66 @@
+//! What a row is about: a skill, a plugin or an MCP server.
+
+use polars::prelude::*;
+
+use crate::store::frames::{tool_calls, turns};
+
+/// Of responses without a skill, where the log shows calls; of calls of no server, and of skills of no plugin.
+const NONE: &str = "(none)";
+
+/// What a row is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Skill,
+    Plugin,
+    Server,
+}
+
+impl Unit {
+    pub(super) const ALL: [Self; 3] = [Self::Skill, Self::Plugin, Self::Server];
+
+    /// The column with its name, and the name of its dimension.
+    pub(super) const fn column(self) -> &'static str {
+        match self {
+            Self::Skill => turns::SKILL,
+            Self::Plugin => turns::PLUGIN,
+            Self::Server => tool_calls::MCP_SERVER,
+        }
+    }
+
+    /// The units among dimensions; skills if there are none.
+    pub(super) fn of(by: &[&str]) -> Vec<Self> {
+        let found: Vec<Self> = Self::ALL.into_iter().filter(|unit| by.contains(&unit.column())).collect();
+        if found.is_empty() { vec![Self::Skill] } else { found }
+    }
+
+    /// The server of a call.
+    pub(super) fn server() -> Expr {
+        col(tool_calls::MCP_SERVER).fill_null(lit(NONE))
+    }
+
+    /// What was in effect for a response.
+    pub(super) fn of_turn(self) -> Expr {
+        let shows_calls = col(turns::TOOL_CALLS).is_not_null();
+        let none = || when(shows_calls.clone()).then(lit(NONE)).otherwise(lit(NULL));
+        match self {
+            Self::Skill | Self::Plugin => {
+                when(col(self.column()).is_not_null()).then(col(self.column())).otherwise(none())
+            }
+            // A response has no server.
+            Self::Server => lit(NONE),
+        }
+        .alias(self.column())
+    }
+
+    /// What a call loads, if it loads a skill.
+    pub(super) fn of_load(self) -> Expr {
+        let skill = || col(tool_calls::SKILL);
+        match self {
+            Self::Skill => skill(),
+            // A plugin's skill is named PLUGIN:SKILL.
+            Self::Plugin => skill().str().extract(lit("^([^:]+):"), 1).fill_null(lit(NONE)),
+            Self::Server => lit(NONE),
+        }
+        .alias(self.column())
+    }
+}
