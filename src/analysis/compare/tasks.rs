@@ -212,7 +212,8 @@ mod tests {
         let of = [trials("x", &[(true, 100), (false, 200), (true, 300)]), trials("y", &[(true, 50)])].concat();
         let found = changes(&of, &of);
         let side = found.iter().find(|it| it.task == "x").unwrap().a;
-        assert_eq!((side.trials, side.passed, side.tokens, side.cost_usd), (3, 2, Some(200.0), Some(0.2)));
+        assert_eq!((side.trials, side.passed, side.tokens), (3, 2, Some(200.0)));
+        assert!((side.cost_usd.unwrap() - 0.2).abs() < 1e-9);
         assert_eq!((side.tokens_cv, side.worst_over_best), (Some(0.5), Some(3.0)));
         assert_eq!(dispersion(&found, |it| it.a.tokens_cv), (Some(0.5), 1));
     }
