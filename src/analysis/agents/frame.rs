@@ -71,7 +71,9 @@ impl ReportRows for Agents {
 
     fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
         let columns = KEY.into_iter().chain([sessions::PARENT_SESSION_ID, sessions::AGENT]).map(col);
-        let mut frame = rows.clone().select(columns.collect::<Vec<_>>()).collect()?;
+        // Of all sessions: the parent of a session in scope may be outside of it.
+        let all = context.tables.table(sessions::TABLE);
+        let mut frame = all.select(columns.collect::<Vec<_>>()).collect()?;
         // Values are read by their index.
         frame.rechunk_mut();
         let texts = |name: &str| frame.column(name).and_then(|column| column.str());
