@@ -102,15 +102,24 @@ impl Names {
         }
     }
 
-    /// The canonical name of a logged name; `None` if the catalog does not contain it.
+    /// The canonical name of a logged name; `None` if the catalog does not contain it. It is its own canonical name.
     pub fn find(&self, logged: &str) -> Option<String> {
+        let mut found = self.find_once(logged)?;
+        // A spelling can be a name with a prefix, too. Each step is shorter, so that there is an end.
+        while let Some(shorter) = self.find_once(&found).filter(|next| next.len() < found.len()) {
+            found = shorter;
+        }
+        Some(found)
+    }
+
+    fn find_once(&self, logged: &str) -> Option<String> {
         let mut name = ModelName::new(None, logged);
         let mut rest = name.text.as_str();
         while let Some(next) = without_mark(rest) {
             rest = next;
         }
         if rest.len() < name.text.len()
-            && let Some(found) = self.find(rest)
+            && let Some(found) = self.find_once(rest)
         {
             return Some(found);
         }

@@ -188,7 +188,7 @@ fn without_change(session: &Session<'_>) -> Option<Finding> {
         return found(Class::WrongAnswer, "it answered without a change", end(session));
     }
     let after = counted(i64::try_from(calls.len()).unwrap_or(i64::MAX), "call");
-    let but = if has_scratch { ", other than files to reproduce the problem," } else { "" };
+    let but = if has_scratch { ", other than files to reproduce the error," } else { "" };
     found(Class::GaveUp, format!("it ended without a change{but} after {after}"), end(session))
 }
 

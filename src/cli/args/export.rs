@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::filters::{Cost, Filters};
 use super::shared::DataSource;
 
-/// Write a dashboard: one HTML file with charts, sessions and filters
+/// Write a dashboard: one HTML file with charts and filters
 ///
 /// The file has no external resources: open it, mail it, attach it to a CI run. It contains the names of projects, models,
 /// tools and files, and the text of error messages, as the archive does.

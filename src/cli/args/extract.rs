@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use super::export::Period;
 use super::ingest::Reading;
 
-/// Run a step of a cluster's job: parse, reconcile, or write files of a lake
+/// Run a step of a cluster's job: parse, reconcile, or write a lake
 ///
 /// agentlogs-spark runs this command on the machines of a cluster: see docs/cluster.md. Rows are read from stdin and written to
 /// stdout as streams in Arrow's IPC format.

@@ -78,7 +78,7 @@ pub enum Command {
     Dashboard(Box<Dashboard>),
     Export(Box<Export>),
     Statusline(Statusline),
-    /// List prices, explain the cost of a session, import your own prices
+    /// List prices, explain a session's cost, import your own prices
     #[command(
         subcommand,
         after_help = "\

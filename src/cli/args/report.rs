@@ -7,7 +7,7 @@ use clap::Args;
 use super::filters::{Cost, Filters, Unjudged};
 use super::shared::{DataSource, Printed};
 
-/// Print a report: cost, tokens, tools, errors, waste, limits and others
+/// Print a report: cost, tokens, tools, errors, waste and others
 ///
 /// A report groups the rows of the archive by dimensions. Each report has default dimensions; --by sets others.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use clap::Args;
 use super::filters::Cost;
 use super::shared::{DataSource, Printed};
 
-/// Show one session: responses, calls, changes and errors in their order
+/// Show one session: responses, calls, changes and errors in order
 ///
 /// The timeline has a line for each response with its size, duration and cost, below it the calls that it made, and the changes
 /// of files. It is divided into phases, by what the calls are for. JSON and CSV have a row for each entry, the first of which is

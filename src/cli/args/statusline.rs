@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::shared::ArchiveDirectory;
 
-/// Print a line about the running session, for the status line of Claude Code
+/// Print a line about the session, for Claude Code's status line
 ///
 /// The line contains the model, the cost of the session and of today, the current limit window, and the size of the context. What is unknown is omitted. Claude Code runs the command if ~/.claude/settings.json contains
 ///

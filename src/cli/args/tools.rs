@@ -55,7 +55,7 @@ pub struct Bench {
     pub printed: Printed,
 }
 
-/// List where each runtime keeps its logs on this machine, and what is there
+/// List where the runtimes keep their logs, and what is there
 ///
 /// `agentlogs ingest` without paths reads these directories and files. Runtimes without a path write logs only on request, to
 /// any directory.
