@@ -267,6 +267,9 @@ fn terminals_differ() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_size_is_that_of_the_terminal() {
+    use std::io::Read as _;
+    use std::process::Stdio;
+
     let folder = tempfile::tempdir().unwrap();
     let archive = folder.path().join("archive");
     run(&archive, &["ingest", "sample-logs/claude-transcript"], None, &[]);
@@ -278,8 +281,14 @@ fn the_size_is_that_of_the_terminal() {
         let mut script = Command::new("script");
         script.args(["-qec", &command, "/dev/null"]).env("AGENTLOGS_ARCHIVE", &archive).env("HOME", folder.path());
         script.env_remove("COLUMNS").env_remove("LINES").env("TERM", "xterm").env_remove("AGENTLOGS_TERMINAL");
-        let output = script.output().ok()?;
-        let rows = String::from_utf8_lossy(&output.stdout).replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+        let mut child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+        // Open until the end: `script` writes an end of input into the terminal, which the terminal echoes as `^D`.
+        let stdin = child.stdin.take();
+        let mut rows = String::new();
+        child.stdout.take()?.read_to_string(&mut rows).unwrap();
+        drop(stdin);
+        child.wait().unwrap();
+        let rows = rows.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
         rows.lines().map(|line| width(line.trim_end())).filter(|width| *width > 0).max()
     };
     // Not every machine has it.

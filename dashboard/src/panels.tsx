@@ -293,7 +293,7 @@ export function Outcomes({ data, left, state, set, statuses: rows }: PanelProps 
   const troubleColumns: Column<(typeof troubles)[number]>[] = [
     { title: "Kind", name: "kind", value: (it) => word(data, "kind", it.kind), text: (it) => inWords(word(data, "kind", it.kind)) },
     { title: "Code", name: "code", value: (it) => word(data, "code", it.code), text: (it) => inWords(word(data, "code", it.code)) },
-    { title: "Problems", name: "problems", value: (it) => it.problems, bar: (it) => it.problems / most, color: () => COLORS[5] },
+    { title: "Events", name: "events", value: (it) => it.problems, bar: (it) => it.problems / most, color: () => COLORS[5] },
   ];
   const statusColumns: Column<Count>[] = [
     { title: "Status", name: "status", value: (it) => word(data, "status", it.place) },

@@ -166,7 +166,7 @@ async function agrees(page, filters) {
   }
   const troubles = report("errors", "--by", "kind,code", ...filters);
   const errors = (await rowsOf(page, "errors")).filter((it) => it.length > 1);
-  assert.equal(errors.reduce((all, it) => all + it[2], 0), sum(troubles, "problems") || 0, `errors ${filters}`);
+  assert.equal(errors.reduce((all, it) => all + it[2], 0), sum(troubles, "events") || 0, `errors ${filters}`);
   await worksAlike(page, filters);
 }
 

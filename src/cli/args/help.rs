@@ -83,7 +83,7 @@ const NOT_OF: &[(&str, &[&str])] = &[
 pub fn command(arguments: &[OsString]) -> Command {
     let command = Cli::command();
     let template = format!(
-        "{{about-section}}\n{{usage-heading}} {{usage}}\n\nWithout a command: read the logs of your runtimes into your archive, \
+        "{{about-section}}\n{{usage-heading}} {{usage}}\n\nWithout a command: read your runtimes' logs, \
          and show the last days.\n\n{}{{options}}{{after-help}}",
         groups(&command)
     );
