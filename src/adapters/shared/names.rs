@@ -33,16 +33,29 @@ pub(crate) fn skill_of_path(path: &str) -> Option<Symbol> {
 
 /// The last skill whose file of instructions a command names.
 pub(crate) fn skill_in_command(command: &str) -> Option<Symbol> {
-    let mut ends = memchr::memmem::rfind_iter(command.as_bytes(), INSTRUCTIONS).map(|at| at + INSTRUCTIONS.len());
-    ends.find_map(|end| skill_of_path(last_word(command.get(..end)?)?))
-}
-
-/// The last word of a command; `None` if it may be the end of a quoted path.
-fn last_word(command: &str) -> Option<&str> {
-    let is_quote = |it: &char| matches!(it, '"' | '\'');
-    let Some((before, word)) = command.rsplit_once(char::is_whitespace) else { return Some(command) };
-    let is_quoted = before.chars().filter(is_quote).count() % 2 == 1;
-    (!is_quoted || word.starts_with(['/', '~', '.', '$'])).then(|| word.trim_start_matches(['"', '\'']))
+    let is_quote = |it: char| matches!(it, '"' | '\'');
+    let mut found = None;
+    // Where the word begins that contains the file, also without its quotes, and whether it begins inside of quotes. Each byte is read
+    // once, however often the file is named.
+    let (mut word, mut path, mut is_quoted, mut read) = (0, None, false, 0);
+    for at in memchr::memmem::find_iter(command.as_bytes(), INSTRUCTIONS) {
+        if let Some(space) = command.get(read..at)?.rfind(char::is_whitespace) {
+            let space = read + space;
+            let next = space + command.get(space..)?.chars().next().map_or(1, char::len_utf8);
+            is_quoted ^= command.get(word..next)?.chars().filter(|it| is_quote(*it)).count() % 2 == 1;
+            (word, path) = (next, None);
+        }
+        read = at;
+        let start = *path.get_or_insert_with(|| {
+            let before = command.get(word..at).unwrap_or_default();
+            word + (before.len() - before.trim_start_matches(is_quote).len())
+        });
+        // A word inside of quotes may be the end of a path with spaces.
+        if !is_quoted || command.get(word..)?.starts_with(['/', '~', '.', '$']) {
+            found = skill_of_path(command.get(start..at + INSTRUCTIONS.len())?).or(found);
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -66,6 +79,8 @@ mod tests {
         for (command, expected) in [
             ("sed -n '1,260p' /home/u/.agents/skills/merge/SKILL.md", Some("merge")),
             ("cat a/SKILL.md b/SKILL.md | head", Some("b")),
+            ("cat 'x y/SKILL.md' c/SKILL.md SKILL.md", Some("c")),
+            ("cat é/x/SKILL.md\u{3000}'d/SKILL.md'", Some("d")),
             ("bash -lc 'cat /s/merge/SKILL.md'", Some("merge")),
             ("cat 'a/SKILL.md'", Some("a")),
             ("type C:\\skills\\pdf\\SKILL.md", Some("pdf")),
@@ -77,6 +92,11 @@ mod tests {
             ("ls", None),
         ] {
             assert_eq!(skill_in_command(command).as_deref(), expected, "{command}");
+        }
+        // Work that grows with the square of the length would not end here.
+        for word in [" SKILL.md", "SKILL.md", " 'a/SKILL.md", "/x/SKILL.md"] {
+            let long = format!("cat b/SKILL.md{}", word.repeat(200_000));
+            assert!(skill_in_command(&long).is_some(), "{word}");
         }
         assert_eq!(skill_of_path("/s/pdf/SKILL.md").as_deref(), Some("pdf"));
         assert_eq!(skill_of_path("/s/pdf/SKILL.md.bak"), None);

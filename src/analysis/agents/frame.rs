@@ -6,9 +6,9 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::read::{calls, starts, turns};
-use super::run::{Call, Rows, Run, Start, Turn, run_of_session, runs};
+use super::run::{Call, Rows, Run, Start, Started, Turn, run_of_session, runs};
 use crate::analysis::rows::{
-    Context, Extended, Find, Frames, KEY, ReportRows, SessionRows, Sessions, Sorted, for_sessions, take,
+    Context, Extended, Find, Frames, KEY, ReportRows, SessionRows, Sorted, for_sessions, take,
 };
 use crate::store::frames::{events, sessions, tool_calls, turns};
 
@@ -57,18 +57,6 @@ impl ReportRows for Agents {
         vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, events::TABLE]
     }
 
-    fn has(&self, column: &str) -> bool {
-        Sessions.has(column)
-    }
-
-    fn are_dated(&self, tables: &Frames) -> bool {
-        Sessions.are_dated(tables)
-    }
-
-    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
-        Sessions.frame(tables)
-    }
-
     fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
         let columns = KEY.into_iter().chain([sessions::PARENT_SESSION_ID, sessions::AGENT]).map(col);
         // Of all sessions: the parent of a session in scope may be outside of it.
@@ -91,13 +79,18 @@ impl ReportRows for Agents {
             })
         };
         let compute = |rows: &AgentRows, indices: &[usize]| {
+            // The rows of linked sessions are in the same partition.
+            let with_parents: BTreeSet<usize> =
+                indices.iter().copied().chain(indices.iter().filter_map(|row| parent_of(*row))).collect();
+            let started: HashMap<usize, Started<'_>> =
+                with_parents.into_par_iter().map(|row| (row, Started::of(rows.of(row)))).collect();
             let of_session = |row: &usize| -> Vec<(usize, Run)> {
                 let own = rows.of(*row);
-                // The rows of linked sessions are in the same partition.
-                let as_run = parent_of(*row).and_then(|parent| {
-                    run_of_session(ids.get(*row).unwrap_or_default(), names.get(*row), own, rows.of(parent))
-                });
-                as_run.into_iter().chain(runs(own)).map(|run| (*row, run)).collect()
+                let as_run = parent_of(*row)
+                    .and_then(|parent| started.get(&parent))
+                    .and_then(|parent| run_of_session(ids.get(*row).unwrap_or_default(), names.get(*row), own, parent));
+                let runs = started.get(row).map(|started| runs(own, started)).unwrap_or_default();
+                as_run.into_iter().chain(runs).map(|run| (*row, run)).collect()
             };
             let found: Vec<(usize, Run)> = indices.par_iter().flat_map_iter(of_session).collect();
             let mut frame = take(&keys, found.iter().map(|(row, _)| *row))?;

@@ -1,6 +1,7 @@
 //! The runs of subagents: those in the log of a session, or the session itself if another one started it.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Add as _;
 
 /// A response.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -74,8 +75,19 @@ pub(super) struct Run {
     pub repeated_reads: i64,
 }
 
-/// The runs in the log of a session.
-pub(super) fn runs(session: Rows<'_>) -> Vec<Run> {
+/// What the log of a session states about the runs that it started.
+#[derive(Default)]
+pub(super) struct Started<'a> {
+    /// The starts by the id of the agent.
+    starts: HashMap<&'a str, &'a Start>,
+    /// The bytes of the results of calls by their ids.
+    returned: HashMap<u64, Option<i64>>,
+    /// When the main agent read each file first.
+    first_reads: HashMap<u64, i64>,
+}
+
+/// The runs in the log of a session. `started` is that of the same session.
+pub(super) fn runs(session: Rows<'_>, started: &Started<'_>) -> Vec<Run> {
     let mut found: BTreeMap<&Agent, Run> = BTreeMap::new();
     let agents: HashMap<i64, &Agent> =
         session.turns.iter().filter_map(|turn| Some((turn.number, turn.agent.as_ref()?))).collect();
@@ -84,28 +96,26 @@ pub(super) fn runs(session: Rows<'_>) -> Vec<Run> {
             found.entry(agent).or_default().add_turn(turn);
         }
     }
-    let read_before = first_reads(session.calls);
     for call in session.calls {
         let agent = call.turn.and_then(|turn| agents.get(&turn));
         if let Some(run) = agent.and_then(|agent| found.get_mut(agent)) {
-            run.add_call(call, &read_before);
+            run.add_call(call, started);
         }
     }
     let of = |(agent, run): (&Agent, Run)| {
-        let start = agent.id.as_deref().and_then(|id| session.start_of(id));
+        let start = agent.id.as_deref().and_then(|id| started.starts.get(id));
         Run {
             name: agent.name.clone().or_else(|| start?.name.clone()),
-            result_bytes: start.and_then(|start| session.returned_to(start)),
+            result_bytes: start.and_then(|start| started.returned_to(start)),
             ..run
         }
     };
     found.into_iter().map(of).collect()
 }
 
-/// A session as a run of the session that started it, whose rows are those of `parent`. `None` if the log of that one does not name it:
-/// a fork has a parent, too.
-pub(super) fn run_of_session(id: &str, name: Option<&str>, session: Rows<'_>, parent: Rows<'_>) -> Option<Run> {
-    let start = parent.start_of(id)?;
+/// A session as a run of its parent, of which `parent` is. `None` if the log of the parent does not name it: a fork has a parent, too.
+pub(super) fn run_of_session(id: &str, name: Option<&str>, session: Rows<'_>, parent: &Started<'_>) -> Option<Run> {
+    let start = parent.starts.get(id)?;
     if session.turns.iter().all(|turn| turn.agent.is_some()) {
         // All of its responses are those of runs in its log.
         return None;
@@ -114,56 +124,58 @@ pub(super) fn run_of_session(id: &str, name: Option<&str>, session: Rows<'_>, pa
     let mut run = Run { name, result_bytes: parent.returned_to(start), ..Run::default() };
     // Its own subagents are runs of their own.
     session.turns.iter().filter(|turn| turn.agent.is_none()).for_each(|turn| run.add_turn(turn));
-    let read_before = first_reads(parent.calls);
-    session.calls.iter().filter(|call| !call.is_subagent).for_each(|call| run.add_call(call, &read_before));
+    session.calls.iter().filter(|call| !call.is_subagent).for_each(|call| run.add_call(call, parent));
     Some(run)
 }
 
-/// When the main agent read each file first.
-fn first_reads(calls: &[Call]) -> HashMap<u64, i64> {
-    let mut first: HashMap<u64, i64> = HashMap::new();
-    for call in calls.iter().filter(|call| !call.is_subagent) {
-        if let Some((file, time)) = call.read.zip(call.time) {
-            let known = first.entry(file).or_insert(time);
-            *known = time.min(*known);
+impl<'a> Started<'a> {
+    pub(super) fn of(session: Rows<'a>) -> Self {
+        let mut started = Self::default();
+        for start in session.starts {
+            if let Some(id) = start.agent_id.as_deref() {
+                started.starts.entry(id).or_insert(start);
+            }
         }
-    }
-    first
-}
-
-impl<'a> Rows<'a> {
-    /// The start of an agent, if the log names it.
-    fn start_of(self, agent_id: &str) -> Option<&'a Start> {
-        self.starts.iter().find(|start| start.agent_id.as_deref() == Some(agent_id))
+        // Ids of calls repeat where an export masks them: a call that starts subagents is preferred, then the first one.
+        let (starts, others): (Vec<&Call>, Vec<&Call>) = session.calls.iter().partition(|call| call.is_start);
+        for call in starts.into_iter().chain(others) {
+            if let Some(id) = call.id {
+                started.returned.entry(id).or_insert(call.result_bytes);
+            }
+        }
+        for call in session.calls.iter().filter(|call| !call.is_subagent) {
+            if let Some((file, time)) = call.read.zip(call.time) {
+                let known = started.first_reads.entry(file).or_insert(time);
+                *known = time.min(*known);
+            }
+        }
+        started
     }
 
     /// The bytes of the result of the call that started an agent.
-    fn returned_to(self, start: &Start) -> Option<i64> {
-        let id = start.call_id?;
-        // Ids of calls repeat where an export masks them.
-        let calls = || self.calls.iter().filter(|call| call.id == Some(id));
-        calls().find(|call| call.is_start).or_else(|| calls().next())?.result_bytes
+    fn returned_to(&self, start: &Start) -> Option<i64> {
+        *self.returned.get(&start.call_id?)?
+    }
+
+    /// Whether the main agent had read a file before a time.
+    fn had_read(&self, file: u64, time: i64) -> bool {
+        self.first_reads.get(&file).is_some_and(|first| *first < time)
     }
 }
 
 impl Run {
     fn add_turn(&mut self, turn: &Turn) {
         self.turns += 1;
-        self.tokens = match (self.tokens, turn.total_tokens) {
-            (Some(a), Some(b)) => Some(a.saturating_add(b)),
-            (a, b) => a.or(b),
-        };
-        self.cost_usd = match (self.cost_usd, turn.cost_usd) {
-            (Some(a), Some(b)) => Some(a + b),
-            (a, b) => a.or(b),
-        };
+        self.tokens = self.tokens.into_iter().chain(turn.total_tokens).reduce(i64::saturating_add);
+        self.cost_usd = self.cost_usd.into_iter().chain(turn.cost_usd).reduce(f64::add);
     }
 
-    fn add_call(&mut self, call: &Call, read_before: &HashMap<u64, i64>) {
+    /// Adds a call. `started` is that of the session of the agent that started the run.
+    fn add_call(&mut self, call: &Call, started: &Started<'_>) {
         self.calls += 1;
         let Some((file, time)) = call.read.zip(call.time) else { return };
         self.reads += 1;
-        self.repeated_reads += i64::from(read_before.get(&file).is_some_and(|first| *first < time));
+        self.repeated_reads += i64::from(started.had_read(file, time));
     }
 }
 
@@ -211,21 +223,22 @@ mod tests {
             },
             Run { name, turns: 1, tokens: Some(100), cost_usd: Some(0.5), ..Run::default() },
         ];
-        assert_eq!(runs(Rows { turns: &turns, calls: &calls, starts: &starts }), expected);
+        let session = Rows { turns: &turns, calls: &calls, starts: &starts };
+        assert_eq!(runs(session, &Started::of(session)), expected);
     }
 
     #[test]
     fn a_child_session_is_a_run_without_its_own_subagents() {
         let parent_calls = [Call { id: Some(11), result_bytes: Some(20), ..read(1, 7, false) }];
         let starts = [Start { agent_id: Some("child".to_owned()), call_id: Some(11), ..Start::default() }];
-        let parent = Rows { turns: &[], calls: &parent_calls, starts: &starts };
+        let parent = Started::of(Rows { turns: &[], calls: &parent_calls, starts: &starts });
         let unknown = Turn { total_tokens: None, cost_usd: None, ..turn(2, None) };
         let turns = [unknown, turn(3, Some("inner"))];
         let calls = [read(2, 7, false), read(3, 7, true)];
         let session = Rows { turns: &turns, calls: &calls, starts: &[] };
         let expected =
             Run { turns: 1, calls: 1, result_bytes: Some(20), reads: 1, repeated_reads: 1, ..Run::default() };
-        assert_eq!(run_of_session("child", None, session, parent), Some(expected));
-        assert_eq!(run_of_session("fork", None, session, parent), None);
+        assert_eq!(run_of_session("child", None, session, &parent), Some(expected));
+        assert_eq!(run_of_session("fork", None, session, &parent), None);
     }
 }

@@ -1,5 +1,7 @@
 //! The requests of one session.
 
+use std::ops::Add as _;
+
 use crate::analysis::rows::Purpose;
 
 /// A response.
@@ -115,8 +117,8 @@ impl Building {
         let Self { request, .. } = self;
         request.steps += i64::from(is_step);
         request.subagent_turns += i64::from(turn.is_subagent);
-        request.tokens = sum(request.tokens, turn.total_tokens, i64::saturating_add);
-        request.cost_usd = sum(request.cost_usd, turn.cost_usd, |a, b| a + b);
+        request.tokens = request.tokens.into_iter().chain(turn.total_tokens).reduce(i64::saturating_add);
+        request.cost_usd = request.cost_usd.into_iter().chain(turn.cost_usd).reduce(f64::add);
         if is_step {
             request.is_answered = calls.is_empty();
         }
@@ -137,14 +139,6 @@ impl Building {
             edits: (self.edits > 0 || !self.has_unknown_calls).then_some(self.edits),
             ..self.request
         }
-    }
-}
-
-/// The sum of the known values.
-fn sum<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(add(a, b)),
-        (a, b) => a.or(b),
     }
 }
 

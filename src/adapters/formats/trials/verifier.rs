@@ -1,5 +1,6 @@
 //! What the verifier of a trial writes beside its result: the tests that failed.
 
+use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use crate::json::fields::{Maybe, Text};
@@ -53,13 +54,8 @@ fn in_text(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
     let failed = text.lines().filter_map(|line| line.trim().strip_prefix("FAILED "));
     let names = failed.filter_map(|line| line.split(" - ").next()?.split_whitespace().next());
-    let mut unique: Vec<String> = Vec::new();
-    for name in names.filter(|name| name.contains("::")) {
-        if !unique.iter().any(|known| known == name) {
-            unique.push(name.to_owned());
-        }
-    }
-    unique
+    let mut seen = HashSet::new();
+    names.filter(|name| name.contains("::") && seen.insert(*name)).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
