@@ -7,6 +7,7 @@ use polars::prelude::*;
 use crate::analysis::failures::frame::failures;
 use crate::analysis::rows::{Frames, KEY};
 use crate::store::frames::{TypedRows as _, rows, sessions};
+use crate::store::query::reads;
 
 /// The names of the tables.
 pub const VIEWS: [&str; 2] = ["labels", "failures"];
@@ -25,19 +26,6 @@ pub fn with_views(tables: Frames, sql: &str) -> PolarsResult<Frames> {
         return Ok(tables);
     }
     Ok(tables.into_iter().chain(views).collect())
-}
-
-/// Whether a query reads a table of that name: the name follows `FROM`, `JOIN` or a comma.
-fn reads(sql: &str, name: &str) -> bool {
-    let lower = sql.to_ascii_lowercase();
-    let is_end = |text: &str| !text.starts_with(|next: char| next.is_alphanumeric() || next == '_' || next == '.');
-    lower.match_indices(name).any(|(at, _)| {
-        let before = lower.get(..at).unwrap_or_default().trim_end_matches('"');
-        let after = lower.get(at + name.len()..).unwrap_or_default();
-        let has_space = before.ends_with(char::is_whitespace);
-        let before = before.trim_end();
-        has_space && (before.ends_with("from") || before.ends_with("join")) && is_end(after)
-    })
 }
 
 rows! {
@@ -82,18 +70,6 @@ fn labels(tables: &Frames) -> PolarsResult<LazyFrame> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_view_is_computed_if_it_is_read() {
-        for sql in
-            ["SELECT * FROM labels", "select task\nfrom sessions s join LABELS l using (session_id)", "FROM \"labels\""]
-        {
-            assert!(reads(sql, "labels"), "{sql}");
-        }
-        for sql in ["SELECT labels FROM sessions", "SELECT * FROM labels_of_me", "SELECT fromlabels", "", "labels"] {
-            assert!(!reads(sql, "labels"), "{sql}");
-        }
-    }
 
     #[test]
     fn labels_have_a_column_for_each_key() {

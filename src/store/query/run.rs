@@ -1,8 +1,10 @@
 //! Runs a query.
 
+use std::ops::ControlFlow;
+
 use polars::prelude::*;
 use polars::sql::SQLContext;
-use sqlparser::ast::Statement;
+use sqlparser::ast::{ObjectName, ObjectNamePart, Statement, visit_relations};
 
 use super::error::Error;
 use super::explained::explained;
@@ -47,6 +49,15 @@ pub fn has_limit(sql: &str) -> bool {
     }
 }
 
+/// Whether a query reads a table of that name. One that cannot be parsed reads none.
+pub fn reads(sql: &str, table: &str) -> bool {
+    let is_table = |relation: &ObjectName| match &relation.0[..] {
+        [ObjectNamePart::Identifier(name)] if name.value.eq_ignore_ascii_case(table) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    harmless(sql.trim().trim_end_matches(';')).is_ok_and(|statement| visit_relations(&statement, is_table).is_break())
+}
+
 /// Stack of the thread of a query, in bytes. The system provides only the pages that are used.
 const STACK: usize = 256 << 20;
 
@@ -65,6 +76,23 @@ fn described(table: &str) -> Result<DataFrame, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tables_of_a_query_are_known() {
+        for sql in [
+            "SELECT * FROM labels",
+            "select task\nfrom sessions s join LABELS l using (session_id)",
+            "FROM \"labels\"",
+            "SELECT * FROM \"labels\";",
+            "SELECT l.task FROM sessions AS s, labels AS l",
+            "EXPLAIN SELECT 1 FROM sessions WHERE session_id IN (SELECT session_id FROM labels)",
+        ] {
+            assert!(reads(sql, "labels"), "{sql}");
+        }
+        for sql in ["SELECT labels FROM sessions", "SELECT * FROM labels_of_me", "SELECT fromlabels", "", "labels"] {
+            assert!(!reads(sql, "labels"), "{sql}");
+        }
+    }
 
     /// The rows of an answer as CSV without its header, or the error.
     fn answer(sql: &str) -> String {
