@@ -9,7 +9,7 @@ use super::read::{calls, changes, turns};
 use super::rows::{Call, Change, Session, Turn};
 use super::session::{COLUMNS, Measures};
 use crate::analysis::rows::{
-    Context, Extended, Find, Frames, KEY, ReportRows, SessionRows, Sessions, Sorted, for_sessions, take,
+    Context, Extended, Find, Frames, KEY, ReportRows, SessionRows, Sorted, for_sessions, take,
 };
 use crate::store::frames::{file_changes, sessions, tool_calls, turns};
 
@@ -45,18 +45,6 @@ pub(in crate::analysis) struct Behaviour;
 impl ReportRows for Behaviour {
     fn tables(&self) -> Vec<&'static str> {
         vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, file_changes::TABLE]
-    }
-
-    fn has(&self, column: &str) -> bool {
-        Sessions.has(column)
-    }
-
-    fn are_dated(&self, tables: &Frames) -> bool {
-        Sessions.are_dated(tables)
-    }
-
-    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
-        Sessions.frame(tables)
     }
 
     fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {

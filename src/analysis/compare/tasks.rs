@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::outcomes::frame::Trial;
+use crate::analysis::outcomes::statistics::mean;
 
 /// What happened to a task from the first cohort to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -136,10 +137,6 @@ impl Side {
             _ => Passes::Sometimes,
         }
     }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The coefficient of variation: the sample's standard deviation divided by the mean.

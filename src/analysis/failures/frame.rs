@@ -30,14 +30,6 @@ impl ReportRows for Failures {
         TABLES.to_vec()
     }
 
-    fn has(&self, column: &str) -> bool {
-        Sessions.has(column)
-    }
-
-    fn are_dated(&self, tables: &Frames) -> bool {
-        Sessions.are_dated(tables)
-    }
-
     fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
         let rows = Sessions.frame(tables)?;
         Ok(rows.join(failures(tables)?, KEY.map(col), KEY.map(col), JoinType::Inner.into()))

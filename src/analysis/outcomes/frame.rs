@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::statistics::{pass_at_k, pass_hat_k};
 use super::trials::{Membership, Trials};
 use super::verdicts::{Key, Outcome};
-use crate::analysis::rows::{Context, Extended, Frames, Judged, KEY, ReportRows, Sessions, Unjudged};
+use crate::analysis::rows::{Context, Extended, Frames, Judged, KEY, ReportRows, Unjudged};
 use crate::model::session::{add, add_money};
 use crate::store::frames::{sessions, verdicts};
 
@@ -173,18 +173,6 @@ impl ReportRows for Outcomes {
 
     fn options(&self) -> &'static [&'static str] {
         &["--k", "--unjudged"]
-    }
-
-    fn has(&self, column: &str) -> bool {
-        Sessions.has(column)
-    }
-
-    fn are_dated(&self, tables: &Frames) -> bool {
-        Sessions.are_dated(tables)
-    }
-
-    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
-        Sessions.frame(tables)
     }
 
     fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {

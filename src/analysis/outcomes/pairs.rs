@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::frame::Trial;
-use super::statistics::{bootstrap_mean, detectable, mcnemar, needed};
+use super::statistics::{bootstrap_mean, detectable, mcnemar, mean, needed};
 
 /// A measure of a trial.
 struct Measure {
@@ -136,11 +136,6 @@ fn p_value(rates: &[(f64, f64)]) -> f64 {
 /// The known values of trials.
 fn known(trials: &[&Trial], of: fn(&Trial) -> Option<f64>) -> Vec<f64> {
     trials.iter().filter_map(|trial| of(trial)).collect()
-}
-
-/// The mean of values, if there are any.
-fn mean(known: &[f64]) -> Option<f64> {
-    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 #[cfg(test)]

@@ -5,6 +5,11 @@ use statrs::distribution::{Binomial, ContinuousCDF, Discrete, DiscreteCDF, Hyper
 /// The quantile of the standard normal distribution for intervals of 95 %.
 pub const Z_95: f64 = 1.959_963_984_540_054;
 
+/// The mean of values, if there are any.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
 /// The 95 % interval of a rate by Wilson's score; `None` without trials.
 pub fn wilson(passed: f64, count: f64) -> Option<(f64, f64)> {
     if count <= 0.0 {

@@ -68,13 +68,11 @@ impl Report {
         }
     }
 
-    /// The same, with the tables that the dimensions and filters of the options need.
+    /// The same, with the tables that the dimensions and filters of the options need; one may be named twice.
     pub fn tables_for(&self, options: &Options) -> Vec<&'static str> {
         let mut tables = self.tables();
         tables.extend(options.by.iter().flat_map(|name| tables_of_dimension(name)));
         tables.extend(options.scope.tables());
-        tables.sort_unstable();
-        tables.dedup();
         tables
     }
 

@@ -16,13 +16,10 @@ use crate::store::frames::{sessions, verdicts};
 /// The tables that the list is made of.
 const TABLES: &[&str] = &[sessions::TABLE, verdicts::TABLE];
 
-/// The tables that the list with these options is made of. Why sessions failed is computed only where it is shown.
+/// The tables that the list with these options is made of; one may be named twice. Why sessions failed is computed only where it is shown.
 pub fn tables_of_sessions(options: &Options) -> Vec<&'static str> {
     let of_failures = if options.wide { failures::TABLES } else { &[] };
-    let mut tables: Vec<_> = TABLES.iter().chain(of_failures).copied().chain(options.scope.tables()).collect();
-    tables.sort_unstable();
-    tables.dedup();
-    tables
+    TABLES.iter().chain(of_failures).copied().chain(options.scope.tables()).collect()
 }
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.

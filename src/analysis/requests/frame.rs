@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::read::{calls, compactions, turns};
 use super::request::{Call, Compaction, Request, Turn, requests};
 use crate::analysis::rows::{
-    Context, Extended, Find, Frames, KEY, ReportRows, SessionRows, Sessions, Sorted, for_sessions, take,
+    Context, Extended, Find, Frames, KEY, ReportRows, SessionRows, Sorted, for_sessions, take,
 };
 use crate::store::frames::{events, sessions, tool_calls, turns};
 
@@ -50,18 +50,6 @@ pub(in crate::analysis) struct Requests;
 impl ReportRows for Requests {
     fn tables(&self) -> Vec<&'static str> {
         vec![sessions::TABLE, turns::TABLE, tool_calls::TABLE, events::TABLE]
-    }
-
-    fn has(&self, column: &str) -> bool {
-        Sessions.has(column)
-    }
-
-    fn are_dated(&self, tables: &Frames) -> bool {
-        Sessions.are_dated(tables)
-    }
-
-    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
-        Sessions.frame(tables)
     }
 
     fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {

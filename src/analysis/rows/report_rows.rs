@@ -14,7 +14,7 @@ use crate::store::frames::{self, Frames, sessions, turns};
 /// The rows that a report groups. All have `runtime`, `session_id` and `occurred_at`.
 ///
 /// A report whose rows are not those of a table implements it next to what computes them: `frame` returns the rows that are filtered
-/// by the scope, and `extend` adds columns to those in scope.
+/// by the scope, and `extend` adds columns to those in scope. By default the rows are the sessions, at the time of their start.
 pub(in crate::analysis) trait ReportRows: Debug + Sync {
     /// The tables of the rows and their sessions.
     fn tables(&self) -> Vec<&'static str>;
@@ -25,13 +25,19 @@ pub(in crate::analysis) trait ReportRows: Debug + Sync {
     }
 
     /// Whether the rows have a column.
-    fn has(&self, column: &str) -> bool;
+    fn has(&self, column: &str) -> bool {
+        column == turns::OCCURRED_AT || COLUMNS.contains(&(sessions::TABLE, column))
+    }
 
     /// Whether every row is known to have a time.
-    fn are_dated(&self, tables: &Frames) -> bool;
+    fn are_dated(&self, tables: &Frames) -> bool {
+        tables.is_dated(sessions::TABLE)
+    }
 
     /// The rows, from the tables.
-    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame>;
+    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        Ok(tables.table(sessions::TABLE).with_column(col(sessions::STARTED_AT).alias(turns::OCCURRED_AT)))
+    }
 
     /// Adds columns to the rows in scope.
     fn extend(&self, rows: LazyFrame, _context: &Context<'_>) -> PolarsResult<Extended> {
@@ -128,18 +134,6 @@ impl ReportRows for Where {
 impl ReportRows for Sessions {
     fn tables(&self) -> Vec<&'static str> {
         vec![sessions::TABLE]
-    }
-
-    fn has(&self, column: &str) -> bool {
-        column == turns::OCCURRED_AT || COLUMNS.contains(&(sessions::TABLE, column))
-    }
-
-    fn are_dated(&self, tables: &Frames) -> bool {
-        tables.is_dated(sessions::TABLE)
-    }
-
-    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
-        Ok(tables.table(sessions::TABLE).with_column(col(sessions::STARTED_AT).alias(turns::OCCURRED_AT)))
     }
 }
 

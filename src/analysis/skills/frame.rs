@@ -36,10 +36,6 @@ impl ReportRows for Skills {
         Sessions.has(column) || Unit::ALL.iter().any(|unit| unit.column() == column)
     }
 
-    fn are_dated(&self, tables: &Frames) -> bool {
-        Sessions.are_dated(tables)
-    }
-
     fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
         // Their values are those of `extend`.
         let units = Unit::ALL.map(|unit| lit(NULL).cast(DataType::String).alias(unit.column()));

@@ -56,10 +56,6 @@ impl ReportRows for Waste {
         [CAUSE, TOOL].contains(&column) || Sessions.has(column)
     }
 
-    fn are_dated(&self, tables: &Frames) -> bool {
-        Sessions.are_dated(tables)
-    }
-
     fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
         let unknown = |name: &str| lit(NULL).cast(DataType::String).alias(name);
         Ok(Sessions.frame(tables)?.with_columns([unknown(CAUSE), unknown(TOOL)]))

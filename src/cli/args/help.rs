@@ -17,31 +17,30 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Plumbing", &["inspect", "bench", "extract"]),
 ];
 
-/// The headings of options that many commands have, and their names. Options without one are about the command itself.
-const HEADINGS: &[(&str, &[&str])] = &[
-    (
-        "Which rows",
-        &[
-            "since",
-            "until",
-            "last",
-            "undated",
-            "timezone",
-            "runtime",
-            "model",
-            "project",
-            "repository",
-            "session",
-            "status",
-            "verdict",
-            "task",
-            "failure",
-            "labels",
-            "archive",
-            "logs",
-        ],
-    ),
-    ("How they are printed", &["sort", "limit", "wide", "human", "exact", "chart", "svg", "format", "bom", "color"]),
+/// The options that filter rows, other than by the runtime.
+const FILTERS: &[&str] = &[
+    "since",
+    "until",
+    "last",
+    "undated",
+    "model",
+    "project",
+    "repository",
+    "session",
+    "status",
+    "verdict",
+    "task",
+    "failure",
+    "labels",
+];
+
+/// Other options that decide which rows there are.
+const SOURCES: &[&str] = &["timezone", "runtime", "archive", "logs"];
+
+/// The headings of options that many commands have, and lists of their names. Options without one are about the command itself.
+const HEADINGS: &[(&str, &[&[&str]])] = &[
+    ("Which rows", &[FILTERS, SOURCES]),
+    ("How they are printed", &[&["sort", "limit", "wide", "human", "exact", "chart", "svg", "format", "bom", "color"]]),
 ];
 
 /// The options that only one report has.
@@ -55,29 +54,7 @@ const OF_ONE_REPORT: &[(&str, &str)] = &[
 ];
 
 /// The options of reports that a report without dimensions, or one about whole files, does not accept.
-const NOT_OF: &[(&str, &[&str])] = &[
-    ("limits", &["by", "undated"]),
-    (
-        "health",
-        &[
-            "by",
-            "since",
-            "until",
-            "last",
-            "undated",
-            "model",
-            "project",
-            "repository",
-            "session",
-            "status",
-            "verdict",
-            "task",
-            "failure",
-            "labels",
-            "cost",
-        ],
-    ),
-];
+const NOT_OF: &[(&str, &[&[&str]])] = &[("limits", &[&["by", "undated"]]), ("health", &[FILTERS, &["by", "cost"]])];
 
 /// The command line. `arguments` are those of the program: the help of `report NAME` is about this report.
 pub fn command(arguments: &[OsString]) -> Command {
@@ -132,7 +109,7 @@ fn with_headings(command: Command) -> Command {
     }
     command.mut_args(|arg| {
         let id = arg.get_id().as_str().to_owned();
-        let found = HEADINGS.iter().find(|(_, ids)| ids.contains(&id.as_str()));
+        let found = HEADINGS.iter().find(|(_, lists)| lists.iter().any(|ids| ids.contains(&id.as_str())));
         match found {
             Some((heading, _)) if !arg.is_positional() => arg.help_heading(*heading),
             _ => arg,
@@ -153,7 +130,9 @@ fn of_report(command: Command, report: Option<&Report>) -> Command {
         let id = arg.get_id().as_str();
         let other =
             OF_ONE_REPORT.iter().any(|(option, name)| *option == id && report.is_none_or(|it| it.name != *name));
-        let refused = NOT_OF.iter().any(|(name, ids)| report.is_some_and(|it| it.name == *name) && ids.contains(&id));
+        let refused = NOT_OF.iter().any(|(name, lists)| {
+            report.is_some_and(|it| it.name == *name) && lists.iter().any(|ids| ids.contains(&id))
+        });
         arg.is_hide_set() || other || refused
     };
     let command = command.mut_args(|arg| {

@@ -52,8 +52,6 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut names: Vec<_> = groups.iter().flat_map(|group| &group.bounds).flat_map(MeasureBound::tables).collect();
     names.extend(["sessions", "turns"]);
     names.extend(scopes.iter().flat_map(Scope::tables));
-    names.sort_unstable();
-    names.dedup();
     let opened = some_tables(args.source, settings, &names)?;
     let mut lines = Vec::new();
     let mut matches_nothing = false;

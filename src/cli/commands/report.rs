@@ -121,8 +121,6 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     if is_for_people && has_cost {
         state_lower_bound("", &opened.frames, &options.scope, settings)?;
-    }
-    if is_for_people && has_cost {
         opened.state_prices();
         state_currency(settings);
     }

@@ -1,7 +1,7 @@
 //! The rows that a command works on: those of an archive or lake, or those of logs that are read only for this command.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use agentlogs::analysis::export::Facts;
@@ -97,12 +97,14 @@ pub fn tables(source: args::DataSource, settings: &Settings) -> anyhow::Result<O
     open(source, settings, &TABLES, false)
 }
 
-/// As [`tables`], without the tables of an archive that are not named: the check of their files takes as long as a small report.
+/// As [`tables`], without the tables of an archive that are not named: the check of their files takes as long as a small report. A table
+/// may be named twice.
 ///
 /// # Errors
 /// When they cannot be read.
 pub fn some_tables(source: args::DataSource, settings: &Settings, names: &[&'static str]) -> anyhow::Result<Opened> {
-    open(source, settings, names, false)
+    let names: Vec<&'static str> = names.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+    open(source, settings, &names, false)
 }
 
 /// As [`some_tables`]. `with_facts` keeps the facts of the logs of `--logs` for [`Opened::facts`].

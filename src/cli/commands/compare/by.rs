@@ -1,13 +1,14 @@
 //! `compare --by`: more than two cohorts.
 
 use agentlogs::analysis::compare::{CohortLine, Cohorts, compare_by};
-use agentlogs::analysis::present::{self, Roles, counted};
+use agentlogs::analysis::present::{Roles, counted};
 use agentlogs::analysis::reports::{Scope, tables_of_dimension};
 use polars::prelude::*;
 
 use super::filters::cohort;
-use crate::cli::args::{Compare, Format};
-use crate::cli::commands::output::{Layout, complain, is_human, print, say, state_currency};
+use super::numbers::Numbers;
+use crate::cli::args::Compare;
+use crate::cli::commands::output::{Layout, complain, print, say, state_currency};
 use crate::cli::commands::resolve::{report_error, state_left_out, state_unjudged, undated, unjudged};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
@@ -19,45 +20,29 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
     let scope = Scope { undated: args.undated.map(undated), ..scope };
     let mut tables = vec!["sessions", "verdicts"];
     tables.extend(scope.tables().chain(tables_of_dimension(by).iter().copied()));
-    tables.sort_unstable();
-    tables.dedup();
     let opened = some_tables(args.source, settings, &tables)?;
     let choice = unjudged(args.unjudged);
     let found = compare_by(&opened.frames, &scope, by, choice).map_err(report_error)?;
-    let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
-    let currency = if is_for_people { settings.shown_currency() } else { present::Currency::default() };
-    let is_human = is_human(args.printed);
+    let numbers = Numbers::of(args.printed, settings);
     let lines = &found.lines;
-    let numbers = |name: &str, of: &dyn Fn(&CohortLine) -> Option<f64>| -> Column {
-        if !is_for_people {
-            // Rounded to ten digits, as in reports.
-            let rounded = lines.iter().map(|line| of(line).map(|value| (value * 1e10).round() / 1e10));
-            return Column::new(name.into(), rounded.collect::<Vec<_>>());
-        }
-        let text = |line: &CohortLine| {
-            let value = of(line)?;
-            let plain = || present::measured(line.measure, currency.value_of(line.measure, value));
-            Some(if is_human { present::human(line.measure, value, currency) } else { plain() })
-        };
-        let texts: Vec<Option<String>> = lines.iter().map(text).collect();
-        let width = texts.iter().flatten().map(|text| text.chars().count()).max().unwrap_or_default();
-        let texts = texts.into_iter().map(|text| text.map(|text| format!("{text:>width$}")));
-        Column::new(name.into(), texts.collect::<Vec<_>>())
-    };
+    let values = |of: fn(&CohortLine) -> Option<f64>| lines.iter().map(move |line| (line.measure, of(line)));
     let sessions = lines.iter().map(|line| i64::try_from(line.sessions).unwrap_or(i64::MAX)).collect::<Vec<_>>();
     let different = lines.iter().map(|line| Some(line.different_from.join(", ")).filter(|it| !it.is_empty()));
     let columns = vec![
-        Column::new("measure".into(), lines.iter().map(|line| currency.name_of(line.measure)).collect::<Vec<_>>()),
+        Column::new(
+            "measure".into(),
+            lines.iter().map(|line| numbers.currency.name_of(line.measure)).collect::<Vec<_>>(),
+        ),
         Column::new(by.into(), lines.iter().map(|line| line.cohort.clone()).collect::<Vec<_>>()),
-        numbers("value", &|line| line.value),
-        numbers("low", &|line| line.interval.map(|(low, _)| low)),
-        numbers("high", &|line| line.interval.map(|(_, high)| high)),
+        numbers.column("value", values(|line| line.value)),
+        numbers.column("low", values(|line| line.interval.map(|(low, _)| low))),
+        numbers.column("high", values(|line| line.interval.map(|(_, high)| high))),
         Column::new("sessions".into(), sessions),
         Column::new("different_from".into(), different.collect::<Vec<_>>()),
     ];
     let roles = Roles { names: Some(2), main: Some("value"), sentences: &[] };
     print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
-    if is_for_people {
+    if numbers.is_for_people {
         state_currency(settings);
     }
     state(&found);

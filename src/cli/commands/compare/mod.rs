@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! filters  the filters of a cohort, as the command line describes them
+//! numbers  numbers of measures as columns
 //! two      two cohorts
 //! tasks    the tasks that were fixed, broke, are flaky or stayed
 //! by       all cohorts of a dimension
@@ -9,6 +10,7 @@
 
 mod by;
 mod filters;
+mod numbers;
 mod tasks;
 mod two;
 

@@ -7,9 +7,10 @@ use agentlogs::analysis::reports::Scope;
 use polars::prelude::*;
 
 use super::filters::cohort;
+use super::numbers::{Numbers, in_points};
 use super::{by, tasks};
-use crate::cli::args::{Compare, Format};
-use crate::cli::commands::output::{Layout, complain, is_human, print, say, state_currency};
+use crate::cli::args::Compare;
+use crate::cli::commands::output::{Layout, complain, print, say, state_currency};
 use crate::cli::commands::resolve::{
     report_error, state_left_out, state_lower_bound, state_unjudged, state_unmatched, undated, unjudged,
 };
@@ -27,11 +28,10 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         Ok::<_, WrongCommandLine>(Scope { undated: args.undated.map(undated), ..found })
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
-    let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
+    let numbers = Numbers::of(args.printed, settings);
+    let is_for_people = numbers.is_for_people;
     let mut tables = vec!["sessions", "verdicts"];
     tables.extend(a.tables().chain(b.tables()));
-    tables.sort_unstable();
-    tables.dedup();
     let opened = some_tables(args.source, settings, &tables)?;
     for (scope, prefix) in [(&a, "a: "), (&b, "b: ")] {
         state_unmatched(prefix, &opened.frames, scope);
@@ -46,33 +46,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let lines = &found.lines;
-    let is_human = is_human(args.printed);
-    let currency = if is_for_people { settings.shown_currency() } else { present::Currency::default() };
-    let numbers = |of: &dyn Fn(&Compared) -> Option<f64>, name: &'static str, is_difference: bool| {
-        let column: Column = if is_for_people {
-            // Each line has its own unit.
-            let text = |line: &Compared| {
-                let value = of(line)?;
-                let text = if is_human {
-                    present::human(line.measure, value, currency)
-                } else {
-                    present::measured(line.measure, currency.value_of(line.measure, value))
-                };
-                // A difference of shares is not a share of something.
-                Some(if is_difference { text.replace(" %", " points") } else { text })
-            };
-            let texts = lines.iter().map(text);
-            let texts: Vec<Option<String>> = texts.collect();
-            let width = texts.iter().flatten().map(|text| text.chars().count()).max().unwrap_or_default();
-            let texts = texts.into_iter().map(|text| text.map(|text| format!("{text:>width$}")));
-            Column::new(name.into(), texts.collect::<Vec<_>>())
-        } else {
-            // Rounded to ten digits, as in reports.
-            let rounded = |value: f64| (value * 1e10).round() / 1e10;
-            Column::new(name.into(), lines.iter().map(|line| of(line).map(rounded)).collect::<Vec<_>>())
-        };
-        column
-    };
+    let values = |of: Number| lines.iter().map(move |line| (line.measure, of(line)));
     let counts = |of: fn(&Compared) -> usize, name: &'static str| {
         Column::new(
             name.into(),
@@ -80,12 +54,12 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         )
     };
     let mut columns = vec![
-        Column::new("measure".into(), lines.iter().map(|it| currency.name_of(it.measure)).collect::<Vec<_>>()),
-        numbers(&|it| it.a, "a", false),
-        numbers(&|it| it.b, "b", false),
-        numbers(&|it| it.difference(), "difference", true),
-        numbers(&|it| it.interval.map(|(low, _)| low), "low", true),
-        numbers(&|it| it.interval.map(|(_, high)| high), "high", true),
+        Column::new("measure".into(), lines.iter().map(|it| numbers.currency.name_of(it.measure)).collect::<Vec<_>>()),
+        numbers.column("a", values(|it| it.a)),
+        numbers.column("b", values(|it| it.b)),
+        numbers.differences("difference", values(Compared::difference)),
+        numbers.differences("low", values(|it| it.interval.map(|(low, _)| low))),
+        numbers.differences("high", values(|it| it.interval.map(|(_, high)| high))),
         Column::new("result".into(), lines.iter().map(|it| it.result).collect::<Vec<_>>()),
         Column::new("test".into(), lines.iter().map(|it| it.test).collect::<Vec<_>>()),
         counts(|it| it.a_sessions, "a_sessions"),
@@ -103,15 +77,13 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     if !is_for_people || args.printed.wide {
         let needed = lines.iter().map(|it| it.needed.and_then(|needed| i64::try_from(needed).ok()));
-        columns.push(numbers(&|it| it.detectable, "detectable", true));
+        columns.push(numbers.differences("detectable", values(|it| it.detectable)));
         columns.push(Column::new("needed".into(), needed.collect::<Vec<_>>()));
     }
     let roles = Roles { names: Some(1), main: Some("difference"), sentences: &[] };
     print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
     if is_for_people {
         state_currency(settings);
-    }
-    if is_for_people {
         state_lower_bound("a: ", &opened.frames, &a, settings)?;
         state_lower_bound("b: ", &opened.frames, &b, settings)?;
     }
@@ -157,8 +129,10 @@ fn state_correction(lines: &[Compared]) {
     };
     let (kept, lost) = (names(true), names(false));
     if !lost.is_empty() {
-        let kept = if kept.is_empty() { String::new() } else { format!("; {kept} can not") };
-        say(&format!("of {tested} tested lines, some differ by chance: {lost} can be among them (Holm){kept}"));
+        let kept = if kept.is_empty() { String::new() } else { format!("; those of {kept} are more") };
+        say(&format!(
+            "{tested} lines are tested, of which some differ by chance: by Holm's correction, the differences of {lost} can be chance{kept}"
+        ));
     }
 }
 
@@ -170,7 +144,7 @@ fn state_power(lines: &[Compared]) {
     if main.result != Some("inconclusive") || least <= 0.0 {
         return;
     }
-    let least = present::measured(main.measure, least).replace(" %", " points");
+    let least = in_points(&present::measured(main.measure, least));
     let things = if main.pairs.is_some() { "tasks" } else { "sessions" };
     let needed = main.needed.filter(|_| main.difference() != Some(0.0));
     let needed = needed.map_or_else(String::new, |count| {
