@@ -25,6 +25,8 @@ struct Response {
     write_1h: i64,
     calls: Vec<Call>,
     is_sidechain: bool,
+    /// Why its prompt was not in the cache, as the provider states.
+    miss: Option<&'static str>,
 }
 
 /// A call: the tool, its command or file, whether it fails, and the bytes of its result.
@@ -77,8 +79,9 @@ fn transcript(responses: &[Response]) -> String {
             );
         }
         let stop = if response.calls.is_empty() { "end_turn" } else { "tool_use" };
+        let diagnostics = response.miss.map(|reason| json!({"cache_miss_reason": {"type": reason}}));
         let message = json!({"model": response.model, "id": format!("m{index}"), "type": "message", "role": "assistant",
-            "content": content, "stop_reason": stop, "usage": usage});
+            "content": content, "stop_reason": stop, "usage": usage, "diagnostics": diagnostics});
         add(response.second, "assistant", &message, response.is_sidechain, &Value::Null);
         for (number, call) in response.calls.iter().enumerate() {
             // The JSON text of the result has two quotes.
@@ -174,6 +177,30 @@ fn lost_caches_have_their_causes() {
     let agents =
         [response(10, [0, 10, 0, 10_000]), Response { is_sidechain: true, ..response(20, [12_000, 10, 0, 0]) }];
     assert_eq!(wasted(&agents), expected(&[]));
+}
+
+/// 6,000 tokens are written again, as in `lost_caches_have_their_causes`.
+#[test]
+fn the_reason_of_the_provider_decides() {
+    for (miss, second, cause) in [
+        (None, 70, "cache_missed"),
+        (Some("system_changed"), 70, "cache_prefix_changed"),
+        (Some("tools_changed"), 70, "cache_prefix_changed"),
+        (Some("messages_changed"), 70, "cache_prefix_changed"),
+        (Some("model_changed"), 70, "cache_model_switch"),
+        (Some("previous_message_not_found"), 70, "cache_missed"),
+        (Some("unavailable"), 70, "cache_missed"),
+        // Ten minutes later.
+        (Some("tools_changed"), 610, "cache_prefix_changed"),
+        (Some("previous_message_not_found"), 610, "cache_expired"),
+    ] {
+        let again = Response { miss, ..response(second, [0, 10, 4_000, 7_000]) };
+        let found = wasted(&[response(10, [0, 10, 0, 10_000]), again]);
+        assert_eq!(found, expected(&[(cause, 20_700), ("cache_write_unused", 4_500)]), "{miss:?} {second}");
+    }
+    // Without a stated reason it is not known whether a prompt changed.
+    let tables = tables_of(&[response(10, [0, 10, 0, 10_000]), response(70, [0, 10, 4_000, 7_000])]);
+    assert_eq!(by_cause(&tables)["cache_prefix_changed"], None);
 }
 
 /// Above 200,000 tokens of a prompt, Sonnet 4.5 costs 6 dollars, 22.50, 0.60 and 7.50.
@@ -294,6 +321,7 @@ fn what_a_format_does_not_show_is_unknown() {
         "cache_expired",
         "cache_missed",
         "cache_model_switch",
+        "cache_prefix_changed",
         "cache_write_unused",
         "failed_call",
         "output_carried",
@@ -302,8 +330,8 @@ fn what_a_format_does_not_show_is_unknown() {
         "retry",
     ];
     assert_eq!(known("claude-transcript"), all);
-    // Neither retries nor times.
-    let without = ["cache_expired", "cache_missed", "retry"];
+    // Neither retries, times, nor the provider's reasons.
+    let without = ["cache_expired", "cache_missed", "cache_prefix_changed", "retry"];
     let expected: Vec<&str> = all.into_iter().filter(|cause| !without.contains(cause)).collect();
     assert_eq!(known("zag-json"), expected);
 }
@@ -409,7 +437,7 @@ prop_compose! {
         calls in prop::collection::vec(call(), 0..4),
         is_sidechain in any::<bool>(),
     ) -> Response {
-        Response { second: pause, model, tokens, write_1h: tokens[3] * share / 100, calls, is_sidechain }
+        Response { second: pause, model, tokens, write_1h: tokens[3] * share / 100, calls, is_sidechain, miss: None }
     }
 }
 

@@ -5,6 +5,7 @@ const WORDS: Record<string, string> = {
   retry: "retried requests",
   cache_model_switch: "cache lost: other model",
   cache_expired: "cache expired",
+  cache_prefix_changed: "prompt began differently",
   cache_missed: "cache missed",
   premium_context: "long-context surcharge",
   repeated_call: "repeated calls",

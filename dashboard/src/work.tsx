@@ -11,7 +11,7 @@ import { CsvButton, DataTable, type Column } from "./table";
 import { inWords } from "./words";
 
 /** The causes whose amounts follow from billed tokens and prices; docs/waste.md lists them. */
-const EXACT = ["retry", "cache_model_switch", "cache_expired", "cache_missed", "premium_context"];
+const EXACT = ["retry", "cache_model_switch", "cache_expired", "cache_prefix_changed", "cache_missed", "premium_context"];
 
 /** The cause that is in no total: a result in the context may be needed. docs/waste.md defines it. */
 const CARRIED = "output_carried";

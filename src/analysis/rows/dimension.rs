@@ -21,9 +21,11 @@ pub struct Dimension {
 #[rustfmt::skip]
 pub static DIMENSIONS: &[Dimension] = &[
     of_row_or_session("agent", "Name or type of the agent", turns::AGENT),
+    or_none("agent_type", "Type of the subagent", turns::AGENT_TYPE),
     of_row("category", "Kind of tool: shell, read, edit and others", tool_calls::CATEGORY),
     of_row("cause", "Cause of waste", "cause"),
     of_row("code", "Code of the error or retry, or tool of the denial", events::CODE),
+    or_none("command", "Slash command that the agent works on", turns::COMMAND),
     of_row("command_kind", "Purpose of a shell command: test, build, edit and others", tool_calls::COMMAND_KIND),
     day("day", "Local day"),
     of_row("effort", "Reasoning effort", turns::EFFORT),
@@ -43,7 +45,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_row("operation", "Create, update, delete or move", file_changes::OPERATION),
     of_outcome("passed", "Whether the trial passed by its verdict", Outcome::Passed),
     of_row("path", "Path of the changed file", file_changes::PATH),
-    of_row("plugin", "Plugin that provides the skill or the agent", turns::PLUGIN),
+    or_none("plugin", "Plugin that provides the skill or the agent", turns::PLUGIN),
     of_session("project", "Working directory; worktrees belong to their project", sessions::PROJECT),
     of_row("provider", "Provider as the log names it", turns::PROVIDER),
     of_session("repository", "Repository, as host/owner/name or the name of its directory", sessions::REPOSITORY),
@@ -51,7 +53,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_row("runtime", "Agent program that wrote the log", turns::RUNTIME),
     of_row_or_session("runtime_version", "Version of that program", sessions::RUNTIME_VERSION),
     of_row("session", "Id of the session", turns::SESSION_ID),
-    of_row("skill", "Skill that is in effect, or that the call loads", turns::SKILL),
+    or_none("skill", "Skill that is in effect, or that the call loads", turns::SKILL),
     of_session("status", "Outcome of the session", sessions::STATUS),
     of_row("target", "File, host or program that the call is for", tool_calls::TARGET),
     of_outcome("task", "Task of the trial, as in verdicts", Outcome::Task),
@@ -79,6 +81,8 @@ pub(in crate::analysis) enum Value {
     OfRow(&'static str),
     /// A column of the rows; of their session if the rows do not have it.
     OfRowOrSession(&'static str),
+    /// A column of the rows; [`NONE`] in place of NULL where the log shows that there is no value.
+    OfRowOrNone(&'static str),
     /// A column of their session.
     OfSession(&'static str),
     /// The local day.
@@ -94,6 +98,9 @@ pub(in crate::analysis) enum Value {
     /// The class of its failure.
     OfFailure,
 }
+
+/// The value of rows that have none, as their log shows. NULL is unknown.
+pub(in crate::analysis) const NONE: &str = "(none)";
 
 /// What the verdicts of a trial state.
 #[derive(Debug, Clone, Copy)]
@@ -111,6 +118,10 @@ const fn of_row(name: &'static str, about: &'static str, column: &'static str) -
 
 const fn of_row_or_session(name: &'static str, about: &'static str, column: &'static str) -> Dimension {
     Dimension { name, about, value: Value::OfRowOrSession(column) }
+}
+
+const fn or_none(name: &'static str, about: &'static str, column: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::OfRowOrNone(column) }
 }
 
 const fn of_session(name: &'static str, about: &'static str, column: &'static str) -> Dimension {
@@ -169,7 +180,7 @@ impl Dimension {
     /// Whether rows have it that have the columns for which `has` is true.
     pub(in crate::analysis) fn is_of(&self, has: impl Fn(&str) -> bool) -> bool {
         match self.value {
-            Value::OfRow(column) => has(column),
+            Value::OfRow(column) | Value::OfRowOrNone(column) => has(column),
             _ => true,
         }
     }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use polars::prelude::*;
 
 use super::cost::Cost;
-use super::dimension::{DIMENSIONS, Dimension, LABEL, Outcome, Value, columns_of_session};
+use super::dimension::{DIMENSIONS, Dimension, LABEL, NONE, Outcome, Value, columns_of_session};
 use super::error::{self, Error};
 use super::left_out::LeftOut;
 use super::pattern::{escaped, matches};
@@ -17,7 +17,7 @@ use super::week_start::WeekStart;
 use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
 use crate::base::time::Time;
-use crate::store::frames::{Frames, sessions, time_value, turns};
+use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
 
 fn time(moment: Timestamp) -> Expr {
     time_value(Time::from_micros(moment.as_microsecond()))
@@ -278,6 +278,7 @@ impl Grouping {
         }
         let expression = match dimension.value {
             Value::OfRow(column) => col(column),
+            Value::OfRowOrNone(column) => or_none(column, has),
             Value::OfRowOrSession(column) if has(column) => col(column),
             Value::OfRowOrSession(column) | Value::OfSession(column) => {
                 self.join_sessions()?;
@@ -297,6 +298,17 @@ impl Grouping {
         };
         Ok(expression.alias(dimension.name))
     }
+}
+
+/// A column with [`NONE`] in place of NULL where the log shows that there is no value: the main agent has no type of a subagent, and a log
+/// that shows calls shows the skills. Rows of calls are such a log.
+fn or_none(column: &str, has: impl Fn(&str) -> bool) -> Expr {
+    let is_shown = match column {
+        turns::AGENT_TYPE => col(turns::IS_SUBAGENT).not(),
+        _ if has(turns::TOOL_CALLS) => col(turns::TOOL_CALLS).is_not_null(),
+        _ => lit(has(tool_calls::CALL_ID)),
+    };
+    when(col(column).is_null().and(is_shown)).then(lit(NONE)).otherwise(col(column))
 }
 
 /// The sessions in scope, with the columns of `sessions`, and the sessions without a start that the scope excludes.

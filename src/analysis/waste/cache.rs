@@ -2,7 +2,7 @@
 
 use super::cause::Cause;
 use super::causes::Causes;
-use super::rows::{INPUT, READ, Turn, WRITE};
+use super::rows::{INPUT, Miss, READ, Turn, WRITE};
 
 /// How long a cache is kept after its last use, in microseconds: five minutes, or an hour if a request paid for that. Source:
 /// Anthropic's documentation of prompt caching; OpenAI documents five to ten minutes.
@@ -27,6 +27,9 @@ pub(super) fn lost(causes: &mut Causes<'_>) {
             if turn.time.is_some() {
                 causes.know(Cause::CacheExpired);
                 causes.know(Cause::CacheMissed);
+            }
+            if turn.miss.is_some() {
+                causes.know(Cause::CachePrefixChanged);
             }
             let before = index.checked_sub(1).and_then(|index| session.turns.get(*thread.get(index)?));
             if let Some(before) = before {
@@ -68,8 +71,14 @@ fn lost_between(causes: &mut Causes<'_>, before: &Turn, position: usize, ttl: i6
     causes.add(cause, None, waste, Some(lost), turn.place);
 }
 
-/// Why a cache was lost: one that had expired would have been lost without a switch of models, too. `None` without times.
+/// Why a cache was lost: as the provider states. Otherwise, one that had expired would have been lost without a switch of models, too.
+/// `None` without times.
 fn cause(before: &Turn, turn: &Turn, ttl: i64) -> Option<Cause> {
+    match turn.miss {
+        Some(Miss::OtherModel) => return Some(Cause::CacheModelSwitch),
+        Some(Miss::OtherPrefix) => return Some(Cause::CachePrefixChanged),
+        Some(Miss::Unknown) | None => {}
+    }
     let pause = turn.time.zip(before.time).map(|(time, before)| {
         let start = time.saturating_sub(turn.duration.or_zero().saturating_mul(1000));
         start.saturating_sub(before)

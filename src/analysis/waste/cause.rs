@@ -9,7 +9,9 @@ pub enum Cause {
     CacheModelSwitch,
     /// Cached tokens that were billed again after the cache had expired.
     CacheExpired,
-    /// Cached tokens that were billed again although the cache had not expired.
+    /// Cached tokens that were billed again as the prompt began differently, as the provider states.
+    CachePrefixChanged,
+    /// Cached tokens that were billed again although the cache had not expired; the cause is not known.
     CacheMissed,
     /// The surcharge for prompts above a step of the price.
     PremiumContext,
@@ -26,10 +28,11 @@ pub enum Cause {
 }
 
 /// All causes, in the order in which they are assigned.
-pub const CAUSES: [Cause; 10] = [
+pub const CAUSES: [Cause; 11] = [
     Cause::Retry,
     Cause::CacheModelSwitch,
     Cause::CacheExpired,
+    Cause::CachePrefixChanged,
     Cause::CacheMissed,
     Cause::PremiumContext,
     Cause::RepeatedCall,
@@ -46,6 +49,7 @@ impl Cause {
             Self::Retry => "retry",
             Self::CacheModelSwitch => "cache_model_switch",
             Self::CacheExpired => "cache_expired",
+            Self::CachePrefixChanged => "cache_prefix_changed",
             Self::CacheMissed => "cache_missed",
             Self::PremiumContext => "premium_context",
             Self::RepeatedCall => "repeated_call",
@@ -59,9 +63,12 @@ impl Cause {
     /// `exact` if the amount follows from billed tokens and prices, `estimate` if it depends on an assumption.
     pub const fn basis(self) -> &'static str {
         match self {
-            Self::Retry | Self::CacheModelSwitch | Self::CacheExpired | Self::CacheMissed | Self::PremiumContext => {
-                "exact"
-            }
+            Self::Retry
+            | Self::CacheModelSwitch
+            | Self::CacheExpired
+            | Self::CachePrefixChanged
+            | Self::CacheMissed
+            | Self::PremiumContext => "exact",
             Self::RepeatedCall
             | Self::FailedCall
             | Self::CacheWriteUnused

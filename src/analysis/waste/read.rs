@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use foldhash::HashMap;
 use polars::prelude::*;
 
-use super::rows::{Call, Count, Event, KINDS, Place, Turn, TurnRates};
+use super::rows::{Call, Count, Event, KINDS, Miss, Place, Turn, TurnRates};
 use crate::adapters::shared::tools::polls;
 use crate::analysis::rows::{Cost, Find, Frames, Purpose, SessionRows, Sorted, agent_of_call, hash_of, is_answer};
 use crate::base::text::SharedStr;
@@ -137,6 +137,7 @@ rows! {
         calls: turns::TOOL_CALLS,
         service_tier: turns::SERVICE_TIER,
         speed: turns::SPEED,
+        cache_miss_reason: turns::CACHE_MISS_REASON,
         input: turns::INPUT_TOKENS,
         output: turns::OUTPUT_TOKENS,
         cache_read: turns::CACHE_READ_TOKENS,
@@ -255,6 +256,7 @@ fn turns(
                 is_subagent: turns.is_subagent(row),
                 is_of_openai: model.is_some_and(is_of_openai),
                 is_failed: turns.stop_reason(row) == Some("error"),
+                miss: turns.cache_miss_reason(row).map(Miss::of),
                 calls: Count::new(turns.calls(row)),
                 tokens: turns.tokens(row).map(Count::new),
                 write_1h: Count::new(turns.cache_write_1h(row)),

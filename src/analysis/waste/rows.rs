@@ -48,6 +48,28 @@ pub(super) struct Place {
     pub line: Count,
 }
 
+/// Why a prompt was not in the cache, as the provider states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Miss {
+    /// The last request was to another model.
+    OtherModel,
+    /// The system prompt, the tools or earlier messages changed.
+    OtherPrefix,
+    /// The provider does not know.
+    Unknown,
+}
+
+impl Miss {
+    /// The meaning of `turns.cache_miss_reason`. Source: Anthropic's documentation of cache diagnostics.
+    pub(super) fn of(reason: &str) -> Self {
+        match reason {
+            "model_changed" => Self::OtherModel,
+            "system_changed" | "tools_changed" | "messages_changed" => Self::OtherPrefix,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// A response.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Turn {
@@ -65,6 +87,8 @@ pub(super) struct Turn {
     pub is_of_openai: bool,
     /// Whether it ended in an error.
     pub is_failed: bool,
+    /// Why its prompt was not in the cache; `None` if the log does not state it.
+    pub miss: Option<Miss>,
     /// The calls that it made.
     pub calls: Count,
     /// Tokens by kind.
