@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::compact_option::CompactOption;
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
+use crate::model::sign::Sign;
 
 /// How a tool call ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -141,6 +142,8 @@ pub struct ToolCall {
     pub result_failed_tests: Option<bool>,
     /// The skill that the call loads, whether or not it succeeded.
     pub skill: Option<Symbol>,
+    /// A sign that the session's result should not be trusted; the one that proves most.
+    pub sign: Option<Sign>,
 }
 
 /// The operation on a file.

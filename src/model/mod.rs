@@ -13,6 +13,7 @@ mod limit;
 pub mod places;
 pub mod retention;
 pub mod session;
+mod sign;
 pub mod source;
 pub mod sqlite_schema;
 pub mod tables;

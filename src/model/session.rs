@@ -19,6 +19,7 @@ use crate::model::errors::ErrorKind;
 pub use crate::model::event::{Event, EventKind};
 pub use crate::model::identity::Identity;
 pub use crate::model::limit::{Limit, RESET_TOLERANCE_MS, WindowKey};
+pub use crate::model::sign::Sign;
 pub use crate::model::tokens::{PackedTokens, Tokens, add};
 pub use crate::model::total::{ModelTotal, Total, TotalKind};
 pub use crate::model::turn::{Details, Turn};

@@ -10,6 +10,7 @@ use twox_hash::XxHash3_64;
 use super::latency::Waits;
 use super::names;
 use super::row_index::RowIndex;
+use super::signs;
 use super::skills::SkillsInEffect;
 use super::test_results::failed_tests;
 use super::tools::{self, Arguments, Subject, ToolArguments};
@@ -21,7 +22,9 @@ use crate::json::Raw;
 use crate::json::fields::Number;
 use crate::model::health::Reason;
 pub use crate::model::retention::Retention;
-use crate::model::session::{CallStatus, CommandKind, Identity, SessionResult, Status, ToolCall, Turn, WindowKey};
+use crate::model::session::{
+    CallStatus, CommandKind, Identity, SessionResult, Sign, Status, ToolCall, Turn, WindowKey,
+};
 
 /// What the main agent's part of a log ends with, in formats without an end record.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -239,6 +242,17 @@ impl Builder {
             call.skill = Some(skill);
             self.skills.loaded(call_index, self.session.turns.len());
         }
+        let of_call = match call.category.as_ref() {
+            "web" => Some(Sign::WebUsed),
+            category => call.target.as_deref().and_then(|target| signs::of_file(category, target)),
+        };
+        self.add_sign(call_index, Sign::stronger(subject.sign, of_call));
+    }
+
+    /// Adds a sign that the session's result should not be trusted.
+    pub(super) fn add_sign(&mut self, call: usize, sign: Option<Sign>) {
+        let call = &mut self.session.tool_calls[call];
+        call.sign = Sign::stronger(call.sign, sign);
     }
 
     fn set_arguments(&mut self, call: usize, raw: Raw<'_>, subject: Subject) {
@@ -251,6 +265,9 @@ impl Builder {
             if call.command_kind.is_none() && call.category == "shell" && tools::continues_command(&call.tool) {
                 call.command_kind = Some(CommandKind::Run);
             }
+        }
+        if let (true, Some(path)) = (matches!(call.category.as_ref(), "edit" | "write"), call.target.as_deref()) {
+            call.sign = Sign::stronger(call.sign, signs::of_edit(path, raw));
         }
         if full && !raw.is_empty() {
             call.args = Some(raw.text().into());

@@ -4,7 +4,7 @@ use foldhash::{HashSet, HashSetExt as _};
 
 use super::builder::Builder;
 use super::row_index::RowIndex;
-use super::tools;
+use super::{signs, tools};
 use crate::base::time::Time;
 use crate::model::session::{FileChange, Operation};
 
@@ -19,6 +19,7 @@ impl Builder {
         line: i64,
         time: Option<Time>,
     ) -> usize {
+        self.add_sign(call, signs::of_change(path, operation));
         let changes = &mut self.session.file_changes;
         let is_it = |row: usize| changes[row].call == Some(call) && changes[row].path == path;
         let index = self.changes.find_or_add(&(call, path), changes.len(), is_it);
@@ -61,6 +62,7 @@ impl Builder {
         let mut touched = HashSet::new();
         for file in tools::patched_files(patch) {
             let index = self.change(call, &file.path, Some(file.operation), None, line, time);
+            self.add_sign(call, signs::of_patch(&file.path, patch));
             let change = &mut self.session.file_changes[index];
             if touched.insert(index) {
                 (change.lines_added, change.lines_removed) = (file.lines_added, file.lines_removed);

@@ -14,6 +14,7 @@ pub(crate) mod names;
 pub mod repository;
 mod row_index;
 mod shell;
+mod signs;
 mod skills;
 mod status;
 pub(crate) mod subagents;

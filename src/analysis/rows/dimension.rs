@@ -53,6 +53,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_row("runtime", "Agent program that wrote the log", turns::RUNTIME),
     of_row_or_session("runtime_version", "Version of that program", sessions::RUNTIME_VERSION),
     of_row("session", "Id of the session", turns::SESSION_ID),
+    of_row("sign", "Sign that a result should not be trusted", tool_calls::SIGN),
     or_none("skill", "Skill that is in effect, or that the call loads", turns::SKILL),
     of_session("status", "Outcome of the session", sessions::STATUS),
     of_row("target", "File, host or program that the call is for", tool_calls::TARGET),

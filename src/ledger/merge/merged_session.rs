@@ -9,7 +9,7 @@ use super::session_facts::{Ending, SessionFacts};
 use crate::base::rows::Rows;
 use crate::ledger::duplicates::RowOrigin;
 use crate::ledger::part::SessionPart;
-use crate::model::session::{CallStatus, Event, FileChange, Limit, ToolCall, Total, Turn};
+use crate::model::session::{CallStatus, Event, FileChange, Limit, Sign, ToolCall, Total, Turn};
 
 /// One session with the rows of all its parts. Each row has the index of the first file that contains it.
 pub(in crate::ledger) struct MergedSession {
@@ -155,7 +155,8 @@ fn merge_turn(known: &mut Turn, copy: Turn) {
 /// Merges a copy of a call: the copy with an end replaces the one without.
 fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
     let (args_hash, command_kind) = (known.args_hash.get(), known.command_kind);
-    let (failed_tests, skill) = (known.result_failed_tests, known.skill.take());
+    let (failed_tests, skill, sign) =
+        (known.result_failed_tests, known.skill.take(), Sign::stronger(known.sign, copy.sign));
     if known.status == CallStatus::Incomplete && copy.status != CallStatus::Incomplete {
         let (line, turn) = (known.line, known.turn);
         *known = copy;
@@ -164,12 +165,14 @@ fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
         known.command_kind = known.command_kind.or(command_kind);
         known.result_failed_tests = known.result_failed_tests.or(failed_tests);
         known.skill = known.skill.take().or(skill);
+        known.sign = sign;
         return;
     }
     known.args_hash = args_hash.or(copy.args_hash.get()).into();
     known.command_kind = command_kind.or(copy.command_kind);
     known.result_failed_tests = failed_tests.or(copy.result_failed_tests);
     known.skill = skill.or(copy.skill);
+    known.sign = sign;
     if known.duration_ms.get().is_none() && known.ended_at.is_none() {
         // A recording may have no times of calls, where the runtime's own file has them.
         known.duration_ms = copy.duration_ms;

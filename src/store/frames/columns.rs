@@ -7,7 +7,7 @@ use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::errors::ErrorKind;
 use crate::model::health::Reject;
-use crate::model::session::{CommandKind, MatchedBy, Operation, Tokens};
+use crate::model::session::{CommandKind, MatchedBy, Operation, Sign, Tokens};
 use crate::model::source::Source;
 use crate::model::tables::{
     CallRow, ChangeRow, EventRow, LimitRow, Money, SessionRow, TurnRow, UsageReason, VerdictRow,
@@ -385,6 +385,7 @@ table! {
         Choice COMMAND_KIND "Of a shell call: test, build, lint, format, run, install, vcs, search, read, edit, network or other", |it| it.row.call.command_kind.map(CommandKind::as_str);
         Text SKILL "The skill that the call loads: a call of a tool for skills, or a read of a SKILL.md", |it| it.row.call.skill;
         MaybeFlag RESULT_FAILED_TESTS "Of a call of the kind test: whether its result states that tests failed, whatever the exit status; NULL where it does not state it", |it| it.row.call.result_failed_tests;
+        Choice SIGN "Sign that the session's result should not be trusted: verifier_changed, verifier_read, test_deleted, test_skipped, clock_set, history_searched, upstream_fetched or web_used", |it| it.row.call.sign.map(Sign::as_str);
     }
 }
 

@@ -2,11 +2,16 @@
 
 use std::borrow::Cow;
 
+use crate::adapters::shared::signs;
+use crate::model::session::Sign;
+
 /// Separates the arguments of a command from its redirections.
 #[derive(Debug, Default)]
 pub(super) struct Redirections {
     /// Whether standard output goes to a file.
     pub writes_file: bool,
+    /// The sign of such a file.
+    pub sign: Option<Sign>,
     /// The redirection whose target is the next word.
     open: Option<Direction>,
 }
@@ -37,7 +42,10 @@ impl Redirections {
 
     fn close(&mut self, direction: Direction, target: &str) {
         let is_file = !target.starts_with(['&', '(']) && !target.starts_with("/dev/");
-        self.writes_file |= direction == Direction::Output && is_file && target != "NUL" && target != "$null";
+        if direction == Direction::Output && is_file && target != "NUL" && target != "$null" {
+            self.writes_file = true;
+            self.sign = Sign::stronger(self.sign, signs::of_output(target));
+        }
     }
 }
 

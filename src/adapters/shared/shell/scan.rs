@@ -6,11 +6,11 @@ use std::iter::Peekable;
 use super::kind::{self, Nested, Purpose};
 use super::redirections::Redirections;
 use super::words::{Token, Tokens, base_name, substitutions};
-use crate::adapters::shared::names;
+use crate::adapters::shared::{names, signs};
 use crate::base::text::{SharedStr, Symbol};
 use crate::json::Raw;
 use crate::json::fields::Text;
-use crate::model::session::CommandKind;
+use crate::model::session::{CommandKind, Sign};
 
 /// The deepest shell within shells whose command is read.
 const DEPTH: u32 = 4;
@@ -24,6 +24,8 @@ pub struct ShellCommand {
     pub kind: Option<CommandKind>,
     /// The skill whose instructions it prints.
     pub skill: Option<Symbol>,
+    /// A sign that the result of the session should not be trusted.
+    pub sign: Option<Sign>,
 }
 
 impl ShellCommand {
@@ -69,13 +71,20 @@ struct Found {
     substituted: Option<SharedStr>,
     /// Whether there was a word.
     has_words: bool,
+    /// The sign of a simple command that proves most.
+    sign: Option<Sign>,
 }
 
 impl From<Found> for ShellCommand {
     fn from(found: Found) -> Self {
         let kind = found.purpose.map(|purpose| purpose.kind);
         let program = found.substituted.or(found.program);
-        Self { program, kind: kind.or_else(|| found.has_words.then_some(CommandKind::Other)), skill: None }
+        Self {
+            program,
+            kind: kind.or_else(|| found.has_words.then_some(CommandKind::Other)),
+            skill: None,
+            sign: found.sign,
+        }
     }
 }
 
@@ -231,10 +240,14 @@ impl Found {
                 _ => is_program_name(name).then(|| name.into()),
             };
         }
-        let purpose = match inner {
-            Some(inner) => inner.purpose,
-            None => Some(kind::purpose(&words, nested(depth))),
+        let (purpose, sign) = match inner {
+            Some(inner) => (inner.purpose, inner.sign),
+            None => {
+                let purpose = kind::purpose(&words, nested(depth));
+                (Some(purpose), signs::of_command(name, words.get(1..).unwrap_or_default(), purpose.kind))
+            }
         };
+        self.sign = [sign, redirections.sign].into_iter().fold(self.sign, Sign::stronger);
         let purpose = purpose.unwrap_or(Purpose::of(CommandKind::Other)).piped(is_piped);
         // `echo $(…)` is about the command within it.
         if purpose.kind == CommandKind::Other && !redirections.writes_file {
@@ -269,6 +282,7 @@ impl Found {
 
     /// Adds what a substitution contains.
     fn add_substituted(&mut self, inner: Self) {
+        self.sign = Sign::stronger(self.sign, inner.sign);
         let Some(purpose) = inner.purpose.map(Purpose::substituted) else { return };
         if purpose.kind != CommandKind::Other && self.is_outweighed_by(purpose) {
             self.purpose = Some(purpose);

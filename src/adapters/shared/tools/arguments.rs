@@ -11,7 +11,7 @@ use crate::adapters::shared::{names, shell};
 use crate::base::text::{SharedStr, Symbol};
 use crate::json::fields::{LazyText, Text};
 use crate::json::{Raw, WithRaw};
-use crate::model::session::CommandKind;
+use crate::model::session::{CommandKind, Sign};
 
 /// The arguments that state the target of a call, under the names that the runtimes use.
 #[derive(Debug, Default)]
@@ -35,11 +35,13 @@ pub struct Subject {
     pub command_kind: Option<CommandKind>,
     /// The skill that the call loads.
     pub skill: Option<Symbol>,
+    /// A sign in a shell command that the session's result should not be trusted.
+    pub sign: Option<Sign>,
 }
 
 impl From<ShellCommand> for Subject {
     fn from(command: ShellCommand) -> Self {
-        Self { target: command.program, command_kind: command.kind, skill: command.skill }
+        Self { target: command.program, command_kind: command.kind, skill: command.skill, sign: command.sign }
     }
 }
 
@@ -169,7 +171,7 @@ impl Arguments<'_> {
             "web" => self.url.some().and_then(host),
             "other" if loads_skill(tool) => {
                 let skill = self.skill();
-                return Subject { target: skill.as_deref().map(SharedStr::from), skill, command_kind: None };
+                return Subject { target: skill.as_deref().map(SharedStr::from), skill, ..Subject::default() };
             }
             _ => self.file().map(SharedStr::from),
         };
