@@ -3,6 +3,7 @@
 mod agents;
 mod behaviour;
 pub mod budget;
+mod cohort;
 pub mod compare;
 pub mod dashboard;
 pub mod export;

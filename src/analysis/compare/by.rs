@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use polars::prelude::*;
 
-use super::cohort::{Cohort, Row, row_of_trial};
 use super::line::SIGNIFICANCE;
 use super::measures::{Difference, MEASURES, MIN_SESSIONS, Measure, OF_TRIALS, PASS_RATE, middle};
+use crate::analysis::cohort::read::{Cohort, Row, row_of_trial};
 use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::outcomes::statistics::{fisher, holm, wilson};
 use crate::analysis::reports::with_reports;

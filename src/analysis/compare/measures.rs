@@ -1,7 +1,7 @@
 //! The numbers of a cohort, and their differences by resampling.
 
-use super::cohort::{Column, Row};
 use super::line::Compared;
+use crate::analysis::cohort::read::{Column, Row};
 use crate::analysis::outcomes::statistics::{SEED, detectable, needed};
 
 /// The minimum number of sessions of a cohort for an interval.

@@ -9,21 +9,22 @@
 //! always has the same answer.
 //!
 //! ```text
-//! cohort    the sessions and the trials of a cohort
 //! line      a line of the comparison
 //! measures  the numbers of a cohort, and their differences by resampling
 //! tasks     the tasks that were fixed, broke or are flaky
 //! two       two cohorts: the lines of the comparison
 //! by        more than two cohorts
+//! baseline  whether sessions became worse than those of a baseline
 //! ```
 
+mod baseline;
 mod by;
-mod cohort;
 mod line;
 mod measures;
 mod tasks;
 mod two;
 
+pub use baseline::{BaselineLine, compare_with_baseline};
 pub use by::{CohortLine, Cohorts, compare_by};
 pub use line::{Compared, SIGNIFICANCE};
 pub use tasks::{Change, Side, TaskChange};

@@ -1,12 +1,13 @@
 //! Compares two cohorts of sessions, measure by measure.
 
-use super::cohort::{Cohort, Row, row_of_trial};
 use super::line::{Compared, MCNEMAR, SIGNIFICANCE};
 use super::measures::{MEASURES, Measure, OF_TRIALS, result_of};
 use super::tasks::{self, TaskChange};
+use crate::analysis::cohort::read::{Cohort, Row, row_of_trial};
 use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::outcomes::pairs::{self, MIN_PAIRS, Paired, Tasks};
 use crate::analysis::outcomes::statistics::holm;
+use crate::analysis::reports::with_reports;
 use crate::analysis::rows::{Error, Frames, Judged, LeftOut, Scope, Unjudged};
 
 /// The comparison of two cohorts.
@@ -31,8 +32,7 @@ pub struct Comparison {
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
 pub fn compare(tables: &Frames, a: &Scope, b: &Scope, unjudged: Unjudged) -> Result<Comparison, Error> {
-    let ((a, left_out_of_a), (b, left_out_of_b)) =
-        (Cohort::read(tables, a, unjudged)?, Cohort::read(tables, b, unjudged)?);
+    let ((a, left_out_of_a), (b, left_out_of_b)) = (read(tables, a, unjudged)?, read(tables, b, unjudged)?);
     let shared = b.keys.iter().filter(|key| a.keys.binary_search(key).is_ok()).count();
     let sessions = |cohort: &Cohort| Some(cohort.rows.len() as f64);
     let mut lines = vec![Compared {
@@ -58,6 +58,11 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope, unjudged: Unjudged) -> Res
     }
     let judged = [a.judged, b.judged];
     Ok(Comparison { lines, shared, tasks, changes, left_out: [left_out_of_a, left_out_of_b], judged })
+}
+
+/// A cohort whose errors name the reports.
+fn read(tables: &Frames, scope: &Scope, unjudged: Unjudged) -> Result<(Cohort, LeftOut), Error> {
+    Cohort::read(tables, scope, unjudged).map_err(with_reports)
 }
 
 /// The lines of trials: the measures of `report outcomes`, then the means over the tasks of both cohorts.

@@ -6,9 +6,11 @@ use super::health::Health;
 use super::limits::Limits;
 use super::own_rows::{Errors, Reconcile};
 use super::spec::{Body, Groups, Report};
+use super::trends::Trends;
 use crate::analysis::agents::{self, Agents};
 use crate::analysis::behaviour::{self, Behaviour};
 use crate::analysis::failures::{self, Failures};
+use crate::analysis::outcomes::frame::TRIAL_PASSED;
 use crate::analysis::outcomes::{self, Outcomes};
 use crate::analysis::requests::{self, Requests};
 use crate::analysis::rows::measure::{
@@ -256,6 +258,30 @@ pub static REPORTS: &[Report] = &[
         }),
     },
     Report {
+        name: "integrity",
+        about: "Signs that results should not be trusted: verifiers, tests or clocks that were changed, and others",
+        body: Body::Groups(Groups {
+            rows: &Where(tool_calls::TABLE, || {
+                let has_run = col(tool_calls::STATUS).eq(lit("ok")).or(col(tool_calls::STATUS).eq(lit("incomplete")));
+                col(tool_calls::SIGN).is_not_null().and(has_run)
+            }),
+            by: &["sign"],
+            measures: &[
+                rows("calls", "Calls with the sign"),
+                SESSIONS,
+                measure("passed_sessions", "Those of a trial that passed: results that the sign is about", || {
+                    distinct_sessions(col(TRIAL_PASSED))
+                })
+                .of_outcome(),
+                measure("example_session", "The session of the first call", || first_call(tool_calls::SESSION_ID)),
+                measure("example_target", "Its file, host or program", || first_call(tool_calls::TARGET)),
+                measure("example_path", "The log with it", || first_call(tool_calls::SOURCE_PATH)).wide(),
+                measure("example_line", "The line there", || first_call(tool_calls::LINE)).wide(),
+            ],
+            top: None,
+        }),
+    },
+    Report {
         name: "errors",
         about: "Errors, retries, denials, aborts, and failed sessions",
         body: Body::Groups(Groups {
@@ -314,6 +340,11 @@ pub static REPORTS: &[Report] = &[
         name: "failures",
         about: "Failed sessions by class: limits, timeouts, loops, unverified changes and others",
         body: Body::Groups(Groups { rows: &Failures, by: &["failure_class"], measures: failures::MEASURES, top: None }),
+    },
+    Report {
+        name: "trends",
+        about: "When the pass rate, costs, tokens, turns and errors of sessions changed, and what else changed there",
+        body: Body::List(&Trends),
     },
     Report {
         name: "waste",
@@ -426,6 +457,12 @@ fn distinct_sessions(which: Expr) -> Expr {
 
 fn share_of(column: &str) -> Expr {
     float(column) / not_zero(col(column).sum())
+}
+
+/// The column's value in the first call of a group.
+fn first_call(column: &str) -> Expr {
+    let order = [tool_calls::OCCURRED_AT, tool_calls::SESSION_ID, tool_calls::SOURCE_PATH, tool_calls::LINE];
+    col(column).sort_by(order.map(col), SortMultipleOptions::default().with_nulls_last(true)).first()
 }
 
 /// The column's value in the row with the largest absolute `difference_usd`; rows without a difference come last.

@@ -18,6 +18,7 @@
 //! lower_bound  how much of a cost is a lower bound
 //! unmatched    filters that match no session
 //! sessions     the sessions as a list, the newest first
+//! trends       when the means of sessions changed
 //! tree         the sessions, each below the one that started it
 //! cells        the aggregates of the dashboard
 //! ```
@@ -40,6 +41,7 @@ mod run;
 pub(crate) mod sessions;
 pub(crate) mod spec;
 mod tree;
+mod trends;
 mod unmatched;
 
 pub use answer::Answer;

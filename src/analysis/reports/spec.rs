@@ -41,6 +41,11 @@ pub(super) trait List: Debug + Sync {
     /// The tables that it reads.
     fn tables(&self) -> Vec<&'static str>;
 
+    /// Whether it can be grouped by a column of sessions.
+    fn has(&self, _column: &str) -> bool {
+        false
+    }
+
     /// Its rows.
     fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error>;
 

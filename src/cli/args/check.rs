@@ -19,6 +19,7 @@ Examples:
   agentlogs check --max-cost 50 --last 7d
   agentlogs check --max cost_usd=20 --max tools.error_rate=0.1 --project shop --since today
   agentlogs check --min sessions=1 --since yesterday --format json
+  agentlogs check --baseline 2026-10 --since 2026-11-01 --label prompt=new
   agentlogs check")]
 pub struct Check {
     /// The largest permitted value of a measure; repeatable
@@ -30,6 +31,10 @@ pub struct Check {
     /// The largest permitted cost in US dollars, as `--max cost_usd=USD`
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,
+    /// Compare with the sessions of a period (2026-10, 2026-10-01..2026-10-14) or of another archive: exit with 4 only if a measure
+    /// became worse by more than chance
+    #[arg(long, value_name = "PERIOD|ARCHIVE", conflicts_with_all = ["max", "min", "max_cost", "cost"])]
+    pub baseline: Option<String>,
     /// Exit with 0 if a filter matches no session
     #[arg(long)]
     pub allow_empty: bool,

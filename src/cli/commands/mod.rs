@@ -14,6 +14,7 @@ mod files;
 pub mod ingest;
 pub mod inspect;
 pub mod lists;
+mod numbers;
 mod outcome;
 mod output;
 pub mod overview;

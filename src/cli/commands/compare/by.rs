@@ -6,8 +6,8 @@ use agentlogs::analysis::reports::{Scope, tables_of_dimension};
 use polars::prelude::*;
 
 use super::filters::cohort;
-use super::numbers::Numbers;
 use crate::cli::args::Compare;
+use crate::cli::commands::numbers::Numbers;
 use crate::cli::commands::output::{Layout, complain, print, say, state_currency};
 use crate::cli::commands::resolve::{report_error, state_left_out, state_unjudged, undated, unjudged};
 use crate::cli::commands::source::some_tables;

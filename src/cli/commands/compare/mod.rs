@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! filters  the filters of a cohort, as the command line describes them
-//! numbers  numbers of measures as columns
 //! two      two cohorts
 //! tasks    the tasks that were fixed, broke, are flaky or stayed
 //! by       all cohorts of a dimension
@@ -10,7 +9,6 @@
 
 mod by;
 mod filters;
-mod numbers;
 mod tasks;
 mod two;
 

@@ -7,9 +7,9 @@ use agentlogs::analysis::reports::Scope;
 use polars::prelude::*;
 
 use super::filters::cohort;
-use super::numbers::{Numbers, in_points};
 use super::{by, tasks};
 use crate::cli::args::Compare;
+use crate::cli::commands::numbers::{Numbers, in_points};
 use crate::cli::commands::output::{Layout, complain, print, say, state_currency};
 use crate::cli::commands::resolve::{
     report_error, state_left_out, state_lower_bound, state_unjudged, state_unmatched, undated, unjudged,

@@ -3,13 +3,12 @@
 use polars::prelude::*;
 
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
-use crate::analysis::reports::with_reports;
 use crate::analysis::rows::{self, Error, Frames, Judged, LeftOut, Scope, Unjudged};
 use crate::store::frames::sessions;
 
 /// A number of a session: an index into [`Row`].
 #[derive(Clone, Copy)]
-pub(super) enum Column {
+pub(in crate::analysis) enum Column {
     /// 1 for every session.
     One,
     /// 1 if it ended cleanly, or as a trial passed, 0 if not; unknown if the log does not contain how it ended, or without a
@@ -28,10 +27,10 @@ pub(super) enum Column {
 const N_COLUMNS: usize = 9;
 
 /// The columns of a session; NaN is unknown.
-pub(super) type Row = [f64; N_COLUMNS];
+pub(in crate::analysis) type Row = [f64; N_COLUMNS];
 
 /// The columns of a trial.
-pub(super) fn row_of_trial(trial: &Trial) -> Row {
+pub(in crate::analysis) fn row_of_trial(trial: &Trial) -> Row {
     let number = |value: Option<i64>| value.map_or(f64::NAN, |value| value as f64);
     let passed = trial.passed.map_or(f64::NAN, |passed| f64::from(u8::from(passed)));
     let cost = trial.cost.unwrap_or(f64::NAN);
@@ -41,7 +40,7 @@ pub(super) fn row_of_trial(trial: &Trial) -> Row {
 }
 
 /// The sessions of a cohort, in the order of their keys.
-pub(super) struct Cohort {
+pub(in crate::analysis) struct Cohort {
     pub keys: Vec<(String, String)>,
     pub rows: Vec<Row>,
     /// Empty if none is judged.
@@ -51,13 +50,17 @@ pub(super) struct Cohort {
 
 impl Cohort {
     /// The sessions in a scope, and those without a start that it excludes.
-    pub(super) fn read(tables: &Frames, scope: &Scope, unjudged: Unjudged) -> Result<(Self, LeftOut), Error> {
-        let (sessions, left_out) = rows::sessions(tables, scope).map_err(with_reports)?;
+    pub(in crate::analysis) fn read(
+        tables: &Frames,
+        scope: &Scope,
+        unjudged: Unjudged,
+    ) -> Result<(Self, LeftOut), Error> {
+        let (sessions, left_out) = rows::sessions(tables, scope)?;
         Ok((Self::of(&sessions, tables, unjudged)?, left_out))
     }
 
     /// These sessions.
-    pub(super) fn of(sessions: &LazyFrame, tables: &Frames, unjudged: Unjudged) -> PolarsResult<Self> {
+    pub(in crate::analysis) fn of(sessions: &LazyFrame, tables: &Frames, unjudged: Unjudged) -> PolarsResult<Self> {
         let number = |name: &'static str| col(name).cast(DataType::Float64).fill_null(lit(f64::NAN)).alias(name);
         let numbers = [
             sessions::COST_USD,

@@ -1,4 +1,4 @@
-//! `agentlogs check`: compares measures with bounds.
+//! `check`: compares measures with bounds.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,12 @@ use agentlogs::analysis::reports::Scope;
 use agentlogs::store::frames::turns;
 use polars::prelude::*;
 
-use super::output::{Layout, is_human, print, say};
-use super::resolve::{cost, report_error, scope, state_left_out, state_lower_bound, state_unmatched};
-use super::source::some_tables;
-use super::{Outcome, WrongCommandLine};
+use super::baseline;
 use crate::cli::args::{Check, Filters};
+use crate::cli::commands::output::{Layout, is_human, print, say};
+use crate::cli::commands::resolve::{cost, report_error, scope, state_left_out, state_lower_bound, state_unmatched};
+use crate::cli::commands::source::some_tables;
+use crate::cli::commands::{Outcome, WrongCommandLine};
 use crate::cli::settings::{Budget, Settings};
 
 /// Bounds that apply to the same rows.
@@ -34,6 +35,9 @@ struct Line {
 }
 
 pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
+    if let Some(text) = args.baseline.clone() {
+        return baseline::run(args, &text, settings);
+    }
     let max = args.max.into_iter().chain(args.max_cost.map(|cost| (turns::COST_USD.to_owned(), cost)));
     let named: Vec<(String, f64, Side)> = max
         .map(|(name, value)| (name, value, Side::Max))
@@ -45,7 +49,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         vec![Bounds { name: None, bounds: measure_bounds(named)?, filters: args.filters }]
     };
     if groups.is_empty() {
-        let message = "nothing to compare: give --max or --min, or write [[budgets]] in agentlogs.toml";
+        let message = "nothing to compare: give --max, --min or --baseline, or write [[budgets]] in agentlogs.toml";
         return Err(WrongCommandLine(message.to_owned()).into());
     }
     let scopes: Vec<Scope> = groups.iter().map(|group| scope(group.filters.clone(), settings)).collect();
