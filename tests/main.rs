@@ -25,6 +25,8 @@ mod drift;
 mod failures;
 #[cfg(feature = "archive")]
 mod faults;
+#[cfg(feature = "archive")]
+mod focus;
 mod format_pages;
 #[cfg(feature = "archive")]
 mod formats;

@@ -1,7 +1,8 @@
-//! Exports: the tables as files, a lake that a cluster writes, or each session as a trajectory.
+//! Exports: the tables as files, a lake that a cluster writes, each session as a trajectory, or costs by day in the columns of FOCUS.
 
 mod cluster;
 mod file;
+mod focus;
 mod lake;
 mod tables;
 mod trajectory;
@@ -10,6 +11,7 @@ pub use cluster::{
     Description, Layout, Reconciler, extracted, extracted_schema, fragment_schema, merge_fragments, written_schema,
 };
 pub use file::{Access, write_file};
+pub use focus::{FOCUS_TABLES, FOCUS_VERSION, Focus, Unpriced};
 pub use lake::{Error as LakeError, Facts, LakeExport};
 pub use tables::{FileKind, in_scope, write};
 pub use trajectory::{Trajectories, Trajectory};

@@ -41,6 +41,7 @@ Examples:
   agentlogs export tables --as csv --table sessions --last 30d
   agentlogs export lake --as lake
   agentlogs export trajectories --as atif --label experiment=base
+  agentlogs export costs --as focus --since 2026-11 --timezone UTC
 
 A lake is a directory that DuckDB, Spark and others read in place, and that every command with --archive reads too. When it is \
 exported again, only the files of days that changed are written.")]
@@ -81,6 +82,10 @@ pub enum Kind {
     Lake,
     /// A trajectory per session, in the Agent Trajectory Interchange Format
     Atif,
+    /// Costs and tokens by day in the columns of FOCUS 1.2, for tools of `FinOps`: a CSV file
+    Focus,
+    /// The same as a parquet file
+    FocusParquet,
 }
 
 /// The period of a partition. Days, weeks and months are those of UTC.

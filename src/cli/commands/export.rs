@@ -1,16 +1,19 @@
-//! `agentlogs export`: writes tables to files or to a lake, or each session as a trajectory.
+//! `agentlogs export`: writes tables to files or to a lake, each session as a trajectory, or costs by day.
 
 use std::fs;
 
-use agentlogs::analysis::export::{Access, Facts, FileKind, LakeExport, Trajectories, in_scope, write, write_file};
+use agentlogs::analysis::export::{
+    Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Trajectories, Unpriced, in_scope, write,
+    write_file,
+};
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::{PartitionBy, shown};
 use anyhow::{Context, bail};
 
-use super::output::say;
-use super::resolve::{report_error, scope, state_left_out, state_unmatched};
-use super::source::open;
+use super::output::{complain, say};
+use super::resolve::{report_error, scope, state_left_out, state_lower_bound, state_unmatched};
+use super::source::{catalog, open, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Export, Kind, Period};
 use crate::cli::settings::Settings;
@@ -19,6 +22,9 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     check(&args)?;
     if args.directory.is_file() {
         bail!("{} is a file, not a directory", args.directory.display());
+    }
+    if let Some(kind) = focus_kind(args.kind) {
+        return write_focus(args, kind, settings);
     }
     let with_facts = args.kind == Kind::Lake && !args.without_facts;
     let partitions = partitions(&args);
@@ -76,6 +82,35 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// Writes the costs by day.
+fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Result<Outcome> {
+    let scope = scope(args.filters, settings);
+    let catalog = catalog(&args.source, settings)?;
+    let tables: Vec<&'static str> = FOCUS_TABLES.iter().copied().chain(scope.tables()).collect();
+    let opened = some_tables(args.source, settings, &tables)?;
+    state_unmatched("", &opened.frames, &scope);
+    let mut focus = Focus::of(&opened.frames, &scope, &catalog).map_err(report_error)?;
+    fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
+    let path = args.directory.join(format!("focus.{}", kind.extension()));
+    focus.write(kind, &path).with_context(|| path.display().to_string())?;
+    say(&format!(
+        "{} of FOCUS {FOCUS_VERSION} written to {}",
+        counted(focus.rows.height(), "row"),
+        shown(&path).display()
+    ));
+    let Unpriced { turns, tokens } = focus.unpriced;
+    if turns > 0 {
+        let what = format!("{} with {}", counted(turns, "response"), counted(tokens, "token"));
+        complain(format_args!("{what} without a known cost are not in the file"));
+    }
+    if let Some(sentence) = focus.left_out.stated("row", "time") {
+        complain(format_args!("{sentence}: a charge has a day"));
+    }
+    state_lower_bound("", &opened.frames, &scope, settings)?;
+    opened.state_prices();
+    Ok(Outcome::Done)
+}
+
 /// Refuses options that do not go together.
 fn check(args: &Export) -> Result<(), WrongCommandLine> {
     let wrong = |message: String| Err(WrongCommandLine(message));
@@ -85,10 +120,13 @@ fn check(args: &Export) -> Result<(), WrongCommandLine> {
     if args.kind == Kind::Atif && !args.tables.is_empty() {
         return wrong("--table cannot be used with --as atif, which writes sessions".to_owned());
     }
+    if focus_kind(args.kind).is_some() && !args.tables.is_empty() {
+        return wrong("--table cannot be used with --as focus, which writes costs by day".to_owned());
+    }
     if partitions(args).is_some() && !args.tables.is_empty() {
         return wrong("--table cannot be used with partitions, which are written for all tables".to_owned());
     }
-    if matches!(args.kind, Kind::Parquet | Kind::Arrow | Kind::Atif) && args.partition_by.is_some() {
+    if !matches!(args.kind, Kind::Lake | Kind::Csv | Kind::Jsonl) && args.partition_by.is_some() {
         return wrong("--partition-by is for --as lake, csv and jsonl; a lake consists of parquet files".to_owned());
     }
     if args.kind != Kind::Lake && args.without_facts {
@@ -112,13 +150,22 @@ pub const fn partition_by(period: Period) -> PartitionBy {
     }
 }
 
-/// The kind of the files of tables; `None` for trajectories.
+/// The kind of the file of costs by day; `None` for other exports.
+const fn focus_kind(kind: Kind) -> Option<FileKind> {
+    match kind {
+        Kind::Focus => Some(FileKind::Csv),
+        Kind::FocusParquet => Some(FileKind::Parquet),
+        _ => None,
+    }
+}
+
+/// The kind of the files of tables; `None` for other exports.
 const fn file_kind(kind: Kind) -> Option<FileKind> {
     match kind {
         Kind::Parquet | Kind::Lake => Some(FileKind::Parquet),
         Kind::Csv => Some(FileKind::Csv),
         Kind::Jsonl => Some(FileKind::Jsonl),
         Kind::Arrow => Some(FileKind::Arrow),
-        Kind::Atif => None,
+        Kind::Atif | Kind::Focus | Kind::FocusParquet => None,
     }
 }

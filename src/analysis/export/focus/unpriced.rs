@@ -1,0 +1,10 @@
+//! Usage that is no charge, as its cost is unknown.
+
+/// Usage without a known cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unpriced {
+    /// Rows of the ledger.
+    pub turns: i64,
+    /// Their known tokens.
+    pub tokens: i64,
+}
