@@ -76,6 +76,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Watch(args) => commands::watch::run(*args, &settings),
         Command::Report(args) => commands::report::run(*args, &settings),
         Command::Sessions(args) => commands::sessions::run(*args, &settings),
+        Command::Browse(args) => commands::browse::run(*args, &settings),
         Command::Show(args) => commands::show::run(*args, &settings),
         Command::Query(args) => commands::query::run(args, &settings),
         Command::Check(args) => commands::check::run(*args, &settings),

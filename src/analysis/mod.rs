@@ -2,6 +2,7 @@
 
 mod agents;
 mod behaviour;
+pub mod browse;
 pub mod budget;
 mod cohort;
 pub mod compare;

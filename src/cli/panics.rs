@@ -23,6 +23,17 @@ pub fn contained<T>(run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T
     })
 }
 
+/// Runs a part of the program. A panic of polars becomes an error, other panics go on.
+///
+/// # Errors
+/// When polars panics.
+pub fn caught<T>(run: impl FnOnce() -> T) -> anyhow::Result<T> {
+    panic::catch_unwind(AssertUnwindSafe(run)).or_else(|panic| {
+        let of_polars = OF_POLARS.lock().unwrap_or_else(PoisonError::into_inner).take();
+        of_polars.map_or_else(|| panic::resume_unwind(panic), |message| Err(anyhow::anyhow!(of_table(&message))))
+    })
+}
+
 /// `agentlogs archive check` reads all tables.
 fn of_table(message: &str) -> String {
     format!(

@@ -1,5 +1,5 @@
 //! The terminal while a command draws on all of it: its alternate screen, its size and its keys. What the terminal showed before is there
-//! again at the end, also after an error or a panic.
+//! again at the end, also after an error, a panic or a signal that ends the program.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Mutex;
@@ -41,6 +41,9 @@ impl Screen {
         }
         let mut messages = HELD.lock().unwrap_or_else(PoisonError::into_inner);
         *messages = Some(Vec::new());
+        drop(messages);
+        #[cfg(unix)]
+        restore_at_signals();
         let screen = Self(());
         execute!(io::stdout(), EnterAlternateScreen, cursor::Hide).ok()?;
         Some(screen)
@@ -129,6 +132,28 @@ pub fn restore() {
     for message in messages {
         let _ = writeln!(io::stderr(), "{message}");
     }
+}
+
+/// Restores the terminal before a signal ends the program, which otherwise has its usual effect.
+#[cfg(unix)]
+#[expect(clippy::exit, reason = "as without a screen, at any time")]
+fn restore_at_signals() {
+    use std::sync::Once;
+
+    use signal_hook::consts::{SIGHUP, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let Ok(mut signals) = Signals::new([SIGHUP, SIGTERM]) else { return };
+        let wait = move || {
+            if let Some(signal) = signals.forever().next() {
+                restore();
+                std::process::exit(128 + signal);
+            }
+        };
+        let _ = thread::Builder::new().name("signals".to_owned()).spawn(wait);
+    });
 }
 
 #[expect(clippy::exit, reason = "as without a screen, at any time; a watch may be reading logs")]

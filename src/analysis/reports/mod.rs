@@ -20,6 +20,7 @@
 //! sessions     the sessions as a list, the newest first
 //! trends       when the means of sessions changed
 //! tree         the sessions, each below the one that started it
+//! people       the rows of an answer for people
 //! cells        the aggregates of the dashboard
 //! ```
 
@@ -35,6 +36,7 @@ mod listing;
 mod lower_bound;
 mod options;
 mod own_rows;
+mod people;
 mod price_as;
 mod quantiles;
 mod run;
@@ -50,9 +52,10 @@ pub use doubts::content_doubts;
 pub use list::REPORTS;
 pub use lower_bound::{LowerBound, is_lower_bound, lower_bound};
 pub use options::Options;
+pub use people::for_people;
 pub use price_as::{PriceAs, similar_models};
 pub use run::find;
-pub use sessions::{session_list, sessions_for_people, tables_of_sessions};
+pub use sessions::{session_list, session_rows, sessions_for_people, tables_of_sessions};
 pub use spec::Report;
 pub use tree::tree_for_people;
 pub use unmatched::unmatched;

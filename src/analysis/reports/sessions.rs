@@ -54,10 +54,18 @@ pub(in crate::analysis) fn newest_first(tables: &Frames) -> LazyFrame {
 /// # Errors
 /// When an option names something that does not exist, or the tables cannot be read.
 pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error> {
+    session_rows(tables, options, options.wide)
+}
+
+/// As [`session_list`]; why sessions failed is computed only with `has_failures`.
+///
+/// # Errors
+/// When an option names something that does not exist, or the tables cannot be read.
+pub fn session_rows(tables: &Frames, options: &Options, has_failures: bool) -> Result<Answer, Error> {
     let grouping = Grouping::new(sessions::TABLE, &Sessions, tables, &options.scope, options.cost);
     let mut grouping = grouping.map_err(with_reports)?;
     let [verdict, task] = ["verdict", "task"].map(|name| grouping.dimension(name));
-    let failure = options.wide.then(|| grouping.dimension(failures::FAILURE_CLASS)).transpose()?;
+    let failure = has_failures.then(|| grouping.dimension(failures::FAILURE_CLASS)).transpose()?;
     let rows = grouping.rows.join(newest_first(tables), KEY.map(col), KEY.map(col), JoinType::Left.into());
     // The costs of trees are those of the default.
     let inclusive = (options.cost == Cost::Auto).then(|| col(sessions::INCLUSIVE_COST_USD));
@@ -142,7 +150,7 @@ fn local_times(column: &Column, now: &Zoned) -> PolarsResult<Column> {
     Ok(Column::new(name.into(), texts.collect::<Vec<Option<String>>>()))
 }
 
-fn local_time(moment: Timestamp, now: &Zoned) -> String {
+pub(in crate::analysis) fn local_time(moment: Timestamp, now: &Zoned) -> String {
     const HALF_A_YEAR: i64 = 182 * 24 * 60 * 60;
     let zone: TimeZone = now.time_zone().clone();
     let is_recent = (now.timestamp().as_second() - moment.as_second()).abs() < HALF_A_YEAR;
@@ -151,7 +159,7 @@ fn local_time(moment: Timestamp, now: &Zoned) -> String {
 }
 
 /// The last part of a path or of a repository's name, by which `--project` finds it.
-fn last_part(text: &str) -> &str {
+pub(in crate::analysis) fn last_part(text: &str) -> &str {
     text.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().filter(|part| !part.is_empty()).unwrap_or(text)
 }
 

@@ -8,18 +8,22 @@
 //! collapsed  repeated entries -> one line
 //! tree       the session with its subagents, and the sessions that it started
 //! facts      the session -> lines of names and values
+//! details    everything that is known about one entry
+//! spans      lines of text with colours, and what they lead to
 //! style      how text is printed
 //! text       the timeline -> text for a terminal
 //! frame      the timeline -> rows, for other programs and Markdown
 //! ```
 
 mod collapsed;
+mod details;
 mod entry;
 mod facts;
 mod find;
 mod frame;
 mod read;
 mod short;
+mod spans;
 mod style;
 mod text;
 mod timeline;
@@ -28,5 +32,7 @@ mod tree;
 pub use find::{Error, SessionKey, find, newest};
 pub use read::TABLES;
 pub use short::short_ids;
+pub use spans::{Paint, Target, TextLine};
 pub use style::TextStyle;
+pub(super) use style::fitted;
 pub use timeline::Timeline;

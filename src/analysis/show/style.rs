@@ -23,7 +23,7 @@ pub struct TextStyle {
 /// The width of the names of facts.
 pub(super) const NAME: usize = 11;
 /// Text of one line with at most `width` columns. `keeps_end` cuts out the middle, so that paths keep their file.
-pub(super) fn fitted(text: &str, width: usize, keeps_end: bool) -> String {
+pub(in crate::analysis) fn fitted(text: &str, width: usize, keeps_end: bool) -> String {
     let indent = text.len() - text.trim_start().len();
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = format!("{:indent$}{}", "", visible(&words));

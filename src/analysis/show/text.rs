@@ -7,21 +7,13 @@ use jiff::Timestamp;
 use super::collapsed::{Line, collapsed};
 use super::entry::{Entry, Kind, Phase};
 use super::facts::Value;
+use super::find::SessionKey;
+use super::spans::{Paint, Target, TextLine};
 use super::style::{NAME, TextStyle, fitted};
 use super::timeline::Timeline;
 use crate::analysis::present::{counted, markdown_text, short, short_time};
 use crate::base::width::width as width_of;
 use crate::store::frames::turns;
-
-/// A colour or weight on a terminal: the code of the control sequence.
-#[derive(Debug, Clone, Copy)]
-enum Paint {
-    Bold = 1,
-    Dim = 2,
-    Red = 31,
-    Green = 32,
-    Yellow = 33,
-}
 
 /// The smallest width of the text of an entry: a narrower one hides columns of numbers.
 const MIN_TEXT: usize = 24;
@@ -51,18 +43,22 @@ const COLUMNS: [Column; 5] = [
 const HIDDEN_FIRST: [&str; 5] = ["output", "context", "duration", turns::COST_USD, "status"];
 
 impl Timeline {
-    /// The timeline as lines of text.
+    /// The timeline as text.
     pub fn text(&self, style: &TextStyle) -> String {
-        let mut out = String::new();
+        self.text_lines(style).iter().fold(String::new(), |mut out, line| {
+            let _ = writeln!(out, "{}", line.painted(style.color));
+            out
+        })
+    }
+
+    /// The timeline as lines of text: the facts, the tree, and the entries.
+    pub fn text_lines(&self, style: &TextStyle) -> Vec<TextLine> {
+        let mut out = Vec::new();
         for (name, value) in &self.facts {
-            let name = paint(style, Paint::Dim, &format!("{name:NAME$}"));
             let width = style.width.saturating_sub(NAME).max(MIN_TEXT);
-            let _ = writeln!(out, "{name}{}", fitted(&value_as_text(value, style), width, false));
+            out.push(TextLine::of_fact(name, fitted(&value_as_text(value, style), width, false)));
         }
-        for (index, line) in self.tree.lines(style).iter().enumerate() {
-            let name = paint(style, Paint::Dim, &format!("{:NAME$}", if index == 0 { "tree" } else { "" }));
-            let _ = writeln!(out, "{name}{line}");
-        }
+        out.extend(self.tree_lines(style));
         let mut columns: Vec<Column> = COLUMNS.to_vec();
         let width = |columns: &[Column]| BEFORE + columns.iter().map(|column| column.width).sum::<usize>();
         for name in HIDDEN_FIRST {
@@ -80,15 +76,23 @@ impl Timeline {
         for column in &columns {
             let _ = write!(head, "{:>1$}", style.currency.name_of(column.name), column.width);
         }
-        let _ = writeln!(out, "\n{}", paint(style, Paint::Bold, head.trim_end()));
+        out.push(TextLine::default());
+        out.push(TextLine::of(Paint::Bold, head.trim_end().to_owned()));
         let shown = Shown { timeline: self, style, columns: &columns, text_width };
         for (phase, line, text) in &lines {
-            if let Some(phase) = phase {
-                let _ = writeln!(out, "{}", paint(style, Paint::Bold, phase));
-            }
-            out.push_str(&shown.line(line, text));
+            out.extend(phase.clone().map(|phase| TextLine::of(Paint::Bold, phase)));
+            out.push(shown.line(line, text));
         }
         out
+    }
+
+    /// The tree of the session as lines of text; none if there is nothing below the session.
+    pub fn tree_lines(&self, style: &TextStyle) -> Vec<TextLine> {
+        let line = |(index, (session, text)): (usize, (Option<String>, String))| TextLine {
+            target: session.map(|id| Target::Session(SessionKey { id, runtime: self.key.runtime.clone() })),
+            ..TextLine::of_fact(if index == 0 { "tree" } else { "" }, text)
+        };
+        self.tree.lines(style).into_iter().enumerate().map(line).collect()
     }
 
     /// The lines of the timeline: the phase that begins with one, the line, and its text.
@@ -173,8 +177,16 @@ impl Timeline {
         self.directories.iter().find_map(below).unwrap_or(path)
     }
 
+    /// What a line of the timeline leads to: a session that this one started, else the entry.
+    fn target(&self, line: &Line) -> Target {
+        let child = line.entry.name.clone().filter(|_| line.entry.kind == Kind::Child);
+        child.map_or(Target::Entry(line.first), |id| {
+            Target::Session(SessionKey { id, runtime: self.key.runtime.clone() })
+        })
+    }
+
     /// The time since the start of the session.
-    fn offset(&self, entry: &Entry) -> String {
+    pub(super) fn offset(&self, entry: &Entry) -> String {
         let offset = entry.time.zip(self.session.time).map(|(time, start)| time.saturating_sub(start) / 1000);
         offset.map(|offset| short_time(offset.into())).unwrap_or_default()
     }
@@ -250,7 +262,7 @@ struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    fn line(&self, line: &Line, text: &str) -> String {
+    fn line(&self, line: &Line, text: &str) -> TextLine {
         let Self { timeline, style, columns, text_width } = *self;
         let entry = &line.entry;
         let turn = entry.turn.filter(|_| entry.kind == Kind::Turn).map(|turn| turn.to_string()).unwrap_or_default();
@@ -259,7 +271,7 @@ impl Shown<'_> {
             Some(_) => format!("{turn}-"),
             None => turn,
         };
-        let time = paint(style, Paint::Dim, &format!("{:>8}", timeline.offset(entry)));
+        let time = format!("{:>8}", timeline.offset(entry));
         let is_path = matches!(entry.kind, Kind::Call | Kind::Edit);
         let values: Vec<String> = columns.iter().map(|column| (column.value)(entry, style)).collect();
         let has_values = values.iter().any(|value| !value.is_empty());
@@ -274,13 +286,13 @@ impl Shown<'_> {
             (Kind::Edit, _) => Some(Paint::Green),
             _ => None,
         };
-        let text = colour.map_or_else(|| text.clone(), |colour| paint(style, colour, &text));
-        let mut line = format!("{time} {turn:>5}  {text}{:padding$}", "");
+        let mut rest = format!("{:padding$}", "");
         for (column, value) in columns.iter().zip(values) {
             let value = fitted(&value, column.width.saturating_sub(1), false);
-            let _ = write!(line, "{:1$}{value}", "", column.width.saturating_sub(width_of(&value)));
+            let _ = write!(rest, "{:1$}{value}", "", column.width.saturating_sub(width_of(&value)));
         }
-        format!("{}\n", line.trim_end())
+        let spans = vec![(Some(Paint::Dim), time), (None, format!(" {turn:>5}  ")), (colour, text), (None, rest)];
+        TextLine { spans, target: Some(timeline.target(line)), has_failed: colour == Some(Paint::Red) }.trimmed()
     }
 }
 
@@ -318,7 +330,7 @@ fn cost(entry: &Entry, style: &TextStyle) -> String {
     entry.cost_usd.map(|cost| format!("{:.4}", style.currency.value_of(turns::COST_USD, cost))).unwrap_or_default()
 }
 
-fn value_as_text(value: &Value, style: &TextStyle) -> String {
+pub(super) fn value_as_text(value: &Value, style: &TextStyle) -> String {
     let local = |micros: i64, form: &str| {
         let moment = Timestamp::from_microsecond(micros).ok();
         moment.map(|moment| moment.to_zoned(style.zone.clone()).strftime(form).to_string()).unwrap_or_default()
@@ -338,13 +350,5 @@ fn value_as_text(value: &Value, style: &TextStyle) -> String {
         }
         Value::Cost(dollars, about) if about.is_empty() => style.currency.amount(*dollars),
         Value::Cost(dollars, about) => format!("{} ({about})", style.currency.amount(*dollars)),
-    }
-}
-
-fn paint(style: &TextStyle, paint: Paint, text: &str) -> String {
-    if style.color && !text.trim().is_empty() {
-        format!("\u{1b}[{}m{text}\u{1b}[0m", paint as u8)
-    } else {
-        text.to_owned()
     }
 }

@@ -13,6 +13,9 @@ use crate::store::frames::TypedRows as _;
 /// A session with everything that its log contains about it, in order.
 #[derive(Debug)]
 pub struct Timeline {
+    pub(super) key: SessionKey,
+    /// The session that led to all sessions of its tree, if it is another one.
+    pub(super) root: Option<String>,
     /// The session as a whole.
     pub(super) session: Entry,
     /// What is known about it.
@@ -44,9 +47,10 @@ impl Timeline {
         let all = turns.into_iter().chain(calls).chain(changes).chain(others.into_iter().flatten());
         let directories = [session.cwd(0), session.project(0)].into_iter().flatten();
         let directories = directories.filter(|directory| directory.len() > 1).map(str::to_owned).collect();
+        let root = session.root(0).filter(|root| *root != key.id).map(str::to_owned);
         let session = session_entry(&session, 0, Kind::Session);
         let entries = with_phases(ordered(all.collect()));
-        Ok(Self { session, facts, entries, tree, directories })
+        Ok(Self { key: key.clone(), root, session, facts, entries, tree, directories })
     }
 }
 

@@ -56,6 +56,8 @@ pub(super) struct Tree {
 /// An agent: the main one of a session, or a subagent in its log.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Node {
+    /// The session, unless it is a subagent in the log of one.
+    session: Option<String>,
     depth: usize,
     name: String,
     turns: Option<i64>,
@@ -82,8 +84,8 @@ impl Tree {
         self.nodes.len() > 1 || self.missing > 0
     }
 
-    /// The tree as lines of text, after the names of facts.
-    pub(super) fn lines(&self, style: &TextStyle) -> Vec<String> {
+    /// The tree as lines of text, after the names of facts, with the sessions that they are about.
+    pub(super) fn lines(&self, style: &TextStyle) -> Vec<(Option<String>, String)> {
         if !self.is_shown() {
             return Vec::new();
         }
@@ -103,9 +105,10 @@ impl Tree {
             }
             line
         };
-        let mut lines = vec![line("", names)];
-        lines.extend(self.nodes.iter().map(|node| line(&text(node), node.values(style))));
-        lines.extend(self.missing_as_text().map(|text| fitted(&text, style.width.saturating_sub(NAME), false)));
+        let mut lines = vec![(None, line("", names))];
+        lines.extend(self.nodes.iter().map(|node| (node.session.clone(), line(&text(node), node.values(style)))));
+        let missing = self.missing_as_text();
+        lines.extend(missing.map(|text| (None, fitted(&text, style.width.saturating_sub(NAME), false))));
         lines
     }
 
@@ -184,6 +187,7 @@ fn nodes(all: &Members, agents: &Agents, session: &str) -> Vec<Node> {
         let responses: i64 = of_session.iter().filter_map(|agent| agents.responses(*agent)).sum();
         let words = [short.get(*row).copied(), all.agent(*row), all.model(*row)];
         nodes.push(Node {
+            session: all.id(*row).map(str::to_owned),
             depth,
             name: words.into_iter().flatten().collect::<Vec<_>>().join(" "),
             turns: all.turns(*row).map(|turns| turns.saturating_sub(responses)),
@@ -195,6 +199,7 @@ fn nodes(all: &Members, agents: &Agents, session: &str) -> Vec<Node> {
             let words = [agents.name(*agent).or(Some("subagent")), agents.id(*agent), agents.model(*agent)];
             let cost = agents.cost_usd(*agent);
             nodes.push(Node {
+                session: None,
                 depth: depth + 1,
                 name: words.into_iter().flatten().collect::<Vec<_>>().join(" "),
                 turns: agents.responses(*agent),

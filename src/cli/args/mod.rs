@@ -1,6 +1,7 @@
 //! The arguments of the command line. These types only validate; the commands resolve them.
 
 mod archive;
+mod browse;
 mod check;
 mod compare;
 mod export;
@@ -21,6 +22,7 @@ mod verdicts;
 mod watch;
 
 pub use archive::ArchiveCommand;
+pub use browse::Browse;
 pub use check::Check;
 pub use compare::Compare;
 pub use export::{Dashboard, Export, Kind, Period};

@@ -6,6 +6,7 @@ use clap::error::ErrorKind;
 use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::archive::ArchiveCommand;
+use super::browse::Browse;
 use super::check::Check;
 use super::compare::Compare;
 use super::export::{Dashboard, Export};
@@ -72,6 +73,7 @@ pub enum Command {
     Report(Box<Report>),
     Sessions(Box<Sessions>),
     Show(Box<Show>),
+    Browse(Box<Browse>),
     Query(Query),
     Check(Box<Check>),
     Compare(Compare),

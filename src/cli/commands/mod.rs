@@ -2,11 +2,13 @@
 
 pub mod archive;
 pub mod bench;
+pub mod browse;
 pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod config;
 pub mod dashboard;
+mod editor;
 mod explain;
 pub mod export;
 pub mod extract;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{ReportStyle, Roles, grouped, in_local_time};
-use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs, tree_for_people};
+use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs, for_people, tree_for_people};
 use agentlogs::store::frames::sessions;
 use anyhow::Context;
 use polars::prelude::*;
@@ -160,37 +160,4 @@ fn chart(report: &reports::Report, answer: &Answer, sort: Option<&str>) -> anyho
     let names = rows.get_column_names();
     let dimensions: Vec<&str> = names.iter().map(|name| name.as_str()).take(answer.dimensions).collect();
     Ok(Chart::of(rows, &dimensions, measure)?)
-}
-
-/// The value of a dimension for people: a group never has a blank cell.
-fn named(value: Option<&str>) -> &str {
-    match value {
-        None => "(unknown)",
-        Some("") => "(empty)",
-        Some(text) => text,
-    }
-}
-
-/// The rows for people: unknown and empty dimensions are named, and the sums over all groups are appended.
-fn for_people(rows: &DataFrame, dimensions: usize, total: Option<&DataFrame>) -> PolarsResult<DataFrame> {
-    let mut columns: Vec<Column> = Vec::with_capacity(rows.width());
-    for (index, column) in rows.columns().iter().take(dimensions).enumerate() {
-        // Dates are converted to text: the column also contains words.
-        let texts = column.as_materialized_series().cast(&DataType::String)?;
-        let texts_for_people: StringChunked = texts.str()?.iter().map(|text| Some(named(text))).collect();
-        let mut texts = texts_for_people.with_name(column.name().clone()).into_series();
-        if total.is_some() {
-            let text = if index == 0 { Some("total") } else { None };
-            texts.append(&Series::new(column.name().clone(), [text]))?;
-        }
-        columns.push(texts.into());
-    }
-    for (index, column) in rows.columns().iter().skip(dimensions).enumerate() {
-        let mut column = column.as_materialized_series().clone();
-        if let Some(sum) = total.and_then(|total| total.columns().get(index)) {
-            column.append(&sum.as_materialized_series().cast(column.dtype())?)?;
-        }
-        columns.push(column.into());
-    }
-    DataFrame::new(rows.height() + usize::from(total.is_some()), columns)
 }

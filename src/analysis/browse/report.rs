@@ -1,0 +1,131 @@
+//! A report as rows.
+
+use polars::prelude::*;
+
+use super::filters::Field;
+use super::style::Look;
+use crate::analysis::present::{
+    Format, ReportStyle, Roles, Screen, TableStyle, grouped, in_local_time, render, visible,
+};
+use crate::analysis::reports::{Answer, Report, for_people};
+use crate::analysis::show::{Paint, TextLine};
+use crate::store::frames::sessions;
+
+/// The most rows of a report: more are of no use without a filter.
+pub(super) const MOST: u32 = 2000;
+
+/// What a report is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Question {
+    pub report: &'static Report,
+    /// The dimension, unless it is the default of the report.
+    pub by: Option<String>,
+    /// The column to sort by, as `--sort` names it.
+    pub sort: Option<String>,
+}
+
+/// A report with its rows.
+#[derive(Debug, Clone)]
+pub(super) struct ReportPane {
+    pub question: Question,
+    rows: DataFrame,
+    dimensions: usize,
+    has_total: bool,
+    more: usize,
+    /// The values of the first column of the rows.
+    values: Vec<Option<String>>,
+}
+
+impl ReportPane {
+    /// The rows of an answer.
+    ///
+    /// # Errors
+    /// When they cannot be converted, which would be a bug.
+    pub fn new(question: Question, answer: Answer, look: &Look) -> PolarsResult<Self> {
+        let total = answer.total.filter(|_| answer.rows.height() + answer.more > 1);
+        let first = answer.rows.columns().first().map(|column| column.cast(&DataType::String)).transpose()?;
+        let values = match &first {
+            Some(first) => first.str()?.iter().map(|value| value.map(str::to_owned)).collect(),
+            None => Vec::new(),
+        };
+        let rows = for_people(&answer.rows, answer.dimensions, total.as_ref())?;
+        let rows = in_local_time(&rows, look.now.time_zone())?;
+        let (dimensions, more) = (answer.dimensions, answer.more);
+        Ok(Self { question, rows, dimensions, has_total: total.is_some(), more, values })
+    }
+
+    /// The dimensions by which it can be grouped.
+    pub fn dimensions(&self) -> Vec<String> {
+        self.question.report.dimensions().map(|dimension| dimension.name.to_owned()).collect()
+    }
+
+    /// The columns by which it can be sorted.
+    pub fn columns(&self) -> Vec<String> {
+        self.rows.get_column_names().into_iter().map(ToString::to_string).collect()
+    }
+
+    /// The filter that a row means: its field and value.
+    pub fn filter(&self, row: usize) -> Option<(Field, String)> {
+        let first = self.first_column().filter(|_| self.dimensions > 0)?;
+        let field = Field::ALL.into_iter().find(|field| field.dimension() == first)?;
+        Some((field, self.values.get(row)?.clone()?))
+    }
+
+    /// The id of the session of a row.
+    pub fn session(&self, row: usize) -> Option<&str> {
+        let is_session = self.first_column().is_some_and(|name| name == "session" || name == sessions::SESSION_ID);
+        self.values.get(row).filter(|_| is_session)?.as_deref()
+    }
+
+    fn first_column(&self) -> Option<String> {
+        self.rows.get_column_names().first().map(ToString::to_string)
+    }
+
+    pub fn title(&self) -> String {
+        let by = self.question.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+        let more = if self.more > 0 { format!(", {} more", grouped(self.more)) } else { String::new() };
+        let rows = self.rows.height() - usize::from(self.has_total);
+        format!("report {}{by}  {} rows{more}", self.question.report.name, grouped(rows))
+    }
+
+    /// Its lines: the names of the columns, and the rows.
+    pub fn lines(&self, look: &Look, width: usize) -> (Vec<TextLine>, Vec<TextLine>) {
+        if self.rows.height() == 0 {
+            return (Vec::new(), vec![TextLine::of(Paint::Dim, "no rows".to_owned())]);
+        }
+        let report = ReportStyle { dimensions: self.dimensions, has_total: self.has_total, currency: look.currency };
+        let sort = self.question.sort.as_deref().map(|sort| sort.trim_start_matches(['+', '-']));
+        let first = self.columns().into_iter().nth(self.dimensions);
+        let main = sort.or(first.as_deref()).filter(|_| self.dimensions > 0);
+        let style = TableStyle {
+            // Each row is a line: blocks of lines are for high terminals.
+            screen: Some(Screen {
+                width: u16::try_from(width).unwrap_or(u16::MAX),
+                height: 5,
+                is_ascii: look.is_ascii,
+            }),
+            color: false,
+            is_human: true,
+            is_whole: false,
+            roles: Roles { names: Some(self.dimensions.max(1)), main, sentences: &[] },
+            report: Some(report),
+        };
+        let mut out = Vec::new();
+        let hidden = match render(&self.rows, Format::Table, style, &mut out) {
+            Ok(hidden) => hidden,
+            Err(error) => {
+                return (Vec::new(), vec![TextLine::of(Paint::Red, visible(&error.to_string()).into_owned())]);
+            }
+        };
+        let text = String::from_utf8_lossy(&out);
+        let lines: Vec<&str> = text.lines().collect();
+        let (head, rows) = lines.split_at(lines.len().saturating_sub(self.rows.height()));
+        let mut head: Vec<TextLine> = head.iter().map(|line| TextLine::of(Paint::Bold, (*line).to_owned())).collect();
+        if !hidden.is_empty() {
+            let text = format!("hidden: {}", hidden.join(", "));
+            head.insert(0, TextLine::of(Paint::Dim, text));
+        }
+        let plain = |line: &&str| TextLine { spans: vec![(None, (*line).to_owned())], ..TextLine::default() };
+        (head, rows.iter().map(plain).collect())
+    }
+}

@@ -1,0 +1,39 @@
+//! The rows of an answer for people.
+
+use polars::prelude::*;
+
+/// The value of a dimension for people: a group never has a blank cell.
+fn named(value: Option<&str>) -> &str {
+    match value {
+        None => "(unknown)",
+        Some("") => "(empty)",
+        Some(text) => text,
+    }
+}
+
+/// The rows of an answer for people: unknown and empty dimensions are named, and the sums over all groups are appended.
+///
+/// # Errors
+/// When columns cannot be converted, which would be a bug.
+pub fn for_people(rows: &DataFrame, dimensions: usize, total: Option<&DataFrame>) -> PolarsResult<DataFrame> {
+    let mut columns: Vec<Column> = Vec::with_capacity(rows.width());
+    for (index, column) in rows.columns().iter().take(dimensions).enumerate() {
+        // Dates are converted to text: the column also contains words.
+        let texts = column.as_materialized_series().cast(&DataType::String)?;
+        let texts_for_people: StringChunked = texts.str()?.iter().map(|text| Some(named(text))).collect();
+        let mut texts = texts_for_people.with_name(column.name().clone()).into_series();
+        if total.is_some() {
+            let text = if index == 0 { Some("total") } else { None };
+            texts.append(&Series::new(column.name().clone(), [text]))?;
+        }
+        columns.push(texts.into());
+    }
+    for (index, column) in rows.columns().iter().skip(dimensions).enumerate() {
+        let mut column = column.as_materialized_series().clone();
+        if let Some(sum) = total.and_then(|total| total.columns().get(index)) {
+            column.append(&sum.as_materialized_series().cast(column.dtype())?)?;
+        }
+        columns.push(column.into());
+    }
+    DataFrame::new(rows.height() + usize::from(total.is_some()), columns)
+}
