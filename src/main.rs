@@ -67,7 +67,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> anyhow::Result<Outcome> {
     let settings = match &cli.command {
         // These do not depend on settings, so that a broken configuration file does not stop them.
-        Some(Command::Schema(_) | Command::Man(_) | Command::Completions(_)) => Settings::default(),
+        Some(Command::Schema(_) | Command::Man(_) | Command::Completions(_) | Command::Skill) => Settings::default(),
         _ => Settings::load()?,
     };
     let Some(command) = cli.command else { return commands::overview::run(cli.now, &settings) };
@@ -84,6 +84,8 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Dashboard(args) => commands::dashboard::run(*args, &settings),
         Command::Export(args) => commands::export::run(*args, &settings),
         Command::Statusline(args) => commands::statusline::run(&args, &settings),
+        Command::Mcp(args) => commands::mcp::run(*args, settings),
+        Command::Skill => commands::mcp::skill(),
         Command::Archive(args) => commands::archive::run(args, &settings),
         Command::Verdicts(args) => commands::verdicts::run(args, &settings),
         Command::Prices(args) => commands::prices::run(args, &settings),

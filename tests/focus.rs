@@ -5,7 +5,7 @@ use std::fs;
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::export::{FileKind, Focus};
-use agentlogs::analysis::reports::{self, Cost, Frames, Options, Scope, Undated};
+use agentlogs::analysis::reports::{self, Cost, Frames, LeftOut, Options, Scope, Undated};
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
@@ -54,7 +54,7 @@ fn the_charges_are_those_of_report_cost() {
             let focus = charges(&tables, &scope);
             let [cost, tokens, unpriced] = reported(&tables, &scope);
             let is_excluded = scope.undated == Some(Undated::Exclude) || scope.since.is_some();
-            let undated = if is_excluded { Default::default() } else { focus.left_out };
+            let undated = if is_excluded { LeftOut::default() } else { focus.left_out };
             let billed = sum(&focus.rows, "BilledCost") + undated.cost_usd.unwrap_or(0.0);
             assert!(is_near(billed, cost), "{name} {scope:?}: {billed} is not {cost}");
             #[expect(clippy::cast_precision_loss, reason = "counts of samples")]

@@ -41,6 +41,8 @@ mod lake;
 mod layers;
 #[cfg(feature = "archive")]
 mod limits;
+#[cfg(all(feature = "archive", unix))]
+mod mcp;
 mod moving;
 #[cfg(feature = "archive")]
 mod outcomes;

@@ -18,8 +18,7 @@ pub(in crate::analysis) const FAILURE_PATH: &str = "failure_path";
 pub(in crate::analysis) const FAILURE_LINE: &str = "failure_line";
 
 /// The tables from which classes are computed.
-pub(in crate::analysis) const TABLES: &[&str] =
-    &[sessions::TABLE, turns::TABLE, tool_calls::TABLE, events::TABLE, verdicts::TABLE];
+pub const TABLES: &[&str] = &[sessions::TABLE, turns::TABLE, tool_calls::TABLE, events::TABLE, verdicts::TABLE];
 
 /// The failed sessions.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use super::Cli;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["sessions", "show", "browse", "report", "query", "watch", "dashboard", "compare", "check"]),
     ("Data", &["ingest", "archive", "export", "verdicts", "prices"]),
-    ("Setup", &["runtimes", "config", "statusline", "schema", "completions", "man"]),
+    ("Setup", &["runtimes", "config", "statusline", "mcp", "skill", "schema", "completions", "man"]),
     ("Plumbing", &["inspect", "bench", "extract"]),
 ];
 

@@ -12,6 +12,7 @@ use super::compare::Compare;
 use super::export::{Dashboard, Export};
 use super::extract::Extract;
 use super::ingest::Ingest;
+use super::mcp::Mcp;
 use super::prices::Prices;
 use super::query::Query;
 use super::report::Report;
@@ -80,6 +81,14 @@ pub enum Command {
     Dashboard(Box<Dashboard>),
     Export(Box<Export>),
     Statusline(Statusline),
+    Mcp(Box<Mcp>),
+    /// Print a skill: a file that teaches an agent to use agentlogs
+    ///
+    /// Save it where the agent searches for skills.
+    #[command(after_help = "\
+Examples:
+  mkdir -p ~/.claude/skills/agentlogs && agentlogs skill > ~/.claude/skills/agentlogs/SKILL.md")]
+    Skill,
     /// List prices, explain a session's cost, import your own prices
     #[command(
         subcommand,

@@ -16,6 +16,7 @@ mod files;
 pub mod ingest;
 pub mod inspect;
 pub mod lists;
+pub mod mcp;
 mod numbers;
 mod outcome;
 mod output;

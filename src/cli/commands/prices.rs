@@ -15,7 +15,7 @@ use super::Outcome;
 use super::explain::explained;
 use super::output::{Layout, complain, print, say};
 use super::source::{read, settled};
-use crate::cli::args::Prices;
+use crate::cli::args::{DataSource, Prices};
 use crate::cli::settings::Settings;
 
 pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
@@ -43,24 +43,33 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
             say(&about(&catalog));
         }
         Prices::Explain { session, source, printed } => {
-            let (tables, catalog) = if source.logs.is_empty() {
-                let archive = settings.archive(source.archive.archive, false)?;
-                archive.sums()?;
-                let catalog = archive.catalog()?;
-                (settled(archive.facts()?.into_values().collect(), &catalog), catalog)
-            } else {
-                let catalog = settings.catalog()?;
-                (settled(read(source.logs, settings)?, &catalog), catalog)
-            };
+            let (rows, about) = explanation(source, &session, settings)?;
             let roles = Roles { names: Some(3), main: Some(turns::COST_USD), sentences: &[] };
-            print(&explained(&tables, &catalog, &session)?, printed, Layout { roles, ..Layout::default() })?;
-            say(&about(&catalog));
+            print(&rows, printed, Layout { roles, ..Layout::default() })?;
+            say(&about);
         }
         Prices::Import { file, clear, archive } => {
             import(&settings.archive(archive.archive, false)?, file.as_deref(), clear)?;
         }
     }
     Ok(Outcome::Done)
+}
+
+/// How the cost of a session is computed, and the date and the sources of the prices.
+///
+/// # Errors
+/// When there is no such session, or the archive or the logs cannot be read.
+pub fn explanation(source: DataSource, session: &str, settings: &Settings) -> anyhow::Result<(DataFrame, String)> {
+    let (tables, catalog) = if source.logs.is_empty() {
+        let archive = settings.archive(source.archive.archive, false)?;
+        archive.sums()?;
+        let catalog = archive.catalog()?;
+        (settled(archive.facts()?.into_values().collect(), &catalog), catalog)
+    } else {
+        let catalog = settings.catalog()?;
+        (settled(read(source.logs, settings)?, &catalog), catalog)
+    };
+    Ok((explained(&tables, &catalog, session)?, about(&catalog)))
 }
 
 /// The date and the sources of the prices, for people.

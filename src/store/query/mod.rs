@@ -8,4 +8,4 @@ mod run;
 
 pub use error::Error;
 pub use explained::{near, nearest};
-pub use run::{has_limit, query, reads};
+pub use run::{has_limit, query, query_rows, reads};

@@ -17,6 +17,14 @@ use crate::store::frames::{Described, Frames, TABLES, schema};
 /// # Errors
 /// When the SQL cannot be parsed, names a table or column that does not exist, or would read or write anything but the tables.
 pub fn query(tables: Frames, sql: &str) -> Result<DataFrame, Error> {
+    query_rows(tables, sql, None)
+}
+
+/// As [`query`], with at most this number of rows.
+///
+/// # Errors
+/// As [`query`].
+pub fn query_rows(tables: Frames, sql: &str, limit: Option<u32>) -> Result<DataFrame, Error> {
     let sql = sql.trim().trim_end_matches(';');
     // Parser, planner and optimizer recurse, with stack frames of some kilobytes.
     let answer = std::thread::scope(|scope| {
@@ -30,7 +38,8 @@ pub fn query(tables: Frames, sql: &str) -> Result<DataFrame, Error> {
             for (name, frame) in tables {
                 context.register(name, frame);
             }
-            context.execute(&sql).and_then(LazyFrame::collect).map_err(|it| Error::Wrong(explained(&it)))
+            let limited = |rows: LazyFrame| limit.map_or_else(|| rows.clone(), |limit| rows.clone().limit(limit));
+            context.execute(&sql).and_then(|rows| limited(rows).collect()).map_err(|it| Error::Wrong(explained(&it)))
         });
         thread.map(std::thread::ScopedJoinHandle::join)
     });

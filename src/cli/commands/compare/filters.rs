@@ -8,7 +8,11 @@ use crate::cli::commands::resolve::scope;
 use crate::cli::settings::Settings;
 
 /// Parses filters such as `model=claude-*,since=30d`.
-pub(super) fn cohort(texts: &[String], timezone: Option<String>, settings: &Settings) -> Result<Scope, String> {
+pub(in crate::cli::commands) fn cohort(
+    texts: &[String],
+    timezone: Option<String>,
+    settings: &Settings,
+) -> Result<Scope, String> {
     const TIMES: [&str; 3] = ["since", "until", "last"];
     let names = || TIMES.into_iter().chain(DIMENSIONS.iter().map(|dimension| dimension.name));
     let mut filters = Filters { timezone, ..Filters::default() };

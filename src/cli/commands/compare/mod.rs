@@ -12,4 +12,5 @@ mod filters;
 mod tasks;
 mod two;
 
+pub(super) use filters::cohort;
 pub use two::run;
