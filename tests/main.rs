@@ -45,6 +45,8 @@ mod limits;
 mod mcp;
 mod moving;
 #[cfg(feature = "archive")]
+mod otlp;
+#[cfg(feature = "archive")]
 mod outcomes;
 #[cfg(feature = "archive")]
 mod overview;

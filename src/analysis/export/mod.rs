@@ -1,9 +1,11 @@
-//! Exports: the tables as files, a lake that a cluster writes, each session as a trajectory, or costs by day in the columns of FOCUS.
+//! Exports: the tables as files, a lake that a cluster writes, each session as a trajectory or a trace, or costs by day in the columns of FOCUS.
 
+mod by_session;
 mod cluster;
 mod file;
 mod focus;
 mod lake;
+mod otlp;
 mod tables;
 mod trajectory;
 
@@ -13,5 +15,6 @@ pub use cluster::{
 pub use file::{Access, write_file};
 pub use focus::{FOCUS_TABLES, FOCUS_VERSION, Focus, Unpriced};
 pub use lake::{Error as LakeError, Facts, LakeExport};
+pub use otlp::Traces;
 pub use tables::{FileKind, in_scope, write};
 pub use trajectory::{Trajectories, Trajectory};

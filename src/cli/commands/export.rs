@@ -1,10 +1,10 @@
-//! `agentlogs export`: writes tables to files or to a lake, each session as a trajectory, or costs by day.
+//! `agentlogs export`: writes tables to files or to a lake, each session as a trajectory or a trace, or costs by day.
 
 use std::fs;
 
 use agentlogs::analysis::export::{
-    Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Trajectories, Unpriced, in_scope, write,
-    write_file,
+    Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Traces, Trajectories, Unpriced, in_scope,
+    write, write_file,
 };
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::store::frames::TABLES;
@@ -56,6 +56,13 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
     let written_to = |what: String| say(&format!("{what} written to {}", shown(&args.directory).display()));
+    if args.kind == Kind::Otlp {
+        let traces = Traces::new(&tables)?;
+        let path = args.directory.join("otlp.jsonl");
+        write_file(&path, access, |out| traces.write(out)).with_context(|| path.display().to_string())?;
+        written_to(counted(traces.sessions(), "session"));
+        return Ok(Outcome::Done);
+    }
     let Some(kind) = kind else {
         let mut sessions = 0;
         for trajectory in Trajectories::new(&tables)?.iter() {
@@ -120,6 +127,9 @@ fn check(args: &Export) -> Result<(), WrongCommandLine> {
     if args.kind == Kind::Atif && !args.tables.is_empty() {
         return wrong("--table cannot be used with --as atif, which writes sessions".to_owned());
     }
+    if args.kind == Kind::Otlp && !args.tables.is_empty() {
+        return wrong("--table cannot be used with --as otlp, which writes sessions".to_owned());
+    }
     if focus_kind(args.kind).is_some() && !args.tables.is_empty() {
         return wrong("--table cannot be used with --as focus, which writes costs by day".to_owned());
     }
@@ -166,6 +176,6 @@ const fn file_kind(kind: Kind) -> Option<FileKind> {
         Kind::Csv => Some(FileKind::Csv),
         Kind::Jsonl => Some(FileKind::Jsonl),
         Kind::Arrow => Some(FileKind::Arrow),
-        Kind::Atif | Kind::Focus | Kind::FocusParquet => None,
+        Kind::Atif | Kind::Otlp | Kind::Focus | Kind::FocusParquet => None,
     }
 }

@@ -6,10 +6,10 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use super::atif::{Agent, EXPORTED_BY, Extra, FinalMetrics, VERSION, extra};
-use super::by_session::Key;
 use super::spent::Spent;
 use super::steps::{Content, PlacedStep, Steps, sorted};
 use super::tables::{CallPlace, Session, Tables};
+use crate::analysis::export::by_session::Key;
 use crate::base::time::Time;
 
 /// A trajectory, as the schema of ATIF defines it.

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use polars::prelude::PolarsResult;
 use twox_hash::XxHash3_64;
 
-use super::by_session::Key;
 use super::document::Document;
 use super::tables::{Sessions, Tables};
+use crate::analysis::export::by_session::Key;
 use crate::analysis::rows::Frames;
 
 /// A session, and the name of its file.

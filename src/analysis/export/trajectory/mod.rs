@@ -6,7 +6,6 @@
 //! as an estimate. Texts are included if the archive contains them.
 
 mod atif;
-mod by_session;
 mod document;
 mod export;
 mod spent;
