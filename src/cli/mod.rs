@@ -5,6 +5,7 @@ pub mod commands;
 #[cfg(unix)]
 pub mod memory;
 pub mod panics;
+mod prompt;
 pub mod screen;
 pub mod settings;
 pub mod stderr;

@@ -65,6 +65,11 @@ pub fn has_color() -> bool {
     is_colored(choice, screen().is_some(), &variable)
 }
 
+/// Whether a person can write: standard input and output are a terminal with control sequences.
+pub fn is_interactive() -> bool {
+    !is_dumb() && io::stdin().is_terminal() && io::stdout().is_terminal()
+}
+
 /// Whether the terminal has no control sequences.
 pub fn is_dumb() -> bool {
     variable("TERM").is_some_and(|name| name == "dumb")

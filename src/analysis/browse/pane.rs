@@ -39,9 +39,9 @@ pub(super) enum Kind {
 /// What is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// A filter. The first value is none.
+    /// A filter. The first value removes it.
     Field(Field),
-    /// A period. The first one is none.
+    /// A period. The first one removes it.
     Period,
     /// The order of sessions.
     Sort,

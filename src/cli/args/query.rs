@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::shared::{DataSource, Printed};
+use crate::cli::terminal;
 
 /// Query the archive with SQL
 ///
@@ -16,6 +17,7 @@ use super::shared::{DataSource, Printed};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  agentlogs query
   agentlogs query --list
   agentlogs query weekly-cost-by-model
   agentlogs query --show weekly-cost-by-model > mine.sql
@@ -23,8 +25,8 @@ Examples:
   agentlogs query -f mine.sql --format csv > answer.csv
   echo 'SELECT COUNT(*) AS n FROM sessions' | agentlogs query - --logs ~/.codex/sessions")]
 pub struct Query {
-    /// SQL, the name of a built-in query, or - for SQL on standard input
-    #[arg(required_unless_present_any = ["file", "list", "show"], value_name = "SQL|NAME", allow_hyphen_values = true)]
+    /// SQL, the name of a built-in query, or - for SQL on standard input. Without it, a terminal shows a prompt
+    #[arg(required_unless_present_any = needed_without(), value_name = "SQL|NAME", allow_hyphen_values = true)]
     pub sql: Option<String>,
     /// Read the SQL from a file
     #[arg(short, long, value_name = "FILE", conflicts_with = "sql")]
@@ -42,4 +44,9 @@ pub struct Query {
     pub source: DataSource,
     #[command(flatten)]
     pub printed: Printed,
+}
+
+/// The arguments without which SQL is needed. A person at a terminal writes it later.
+fn needed_without() -> &'static [&'static str] {
+    if terminal::is_interactive() { &[] } else { &["file", "list", "show"] }
 }

@@ -1,11 +1,10 @@
 //! `agentlogs browse`: sessions, timelines and reports on all of the terminal.
 
-use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::io;
 use std::sync::Arc;
 
 use agentlogs::analysis::browse::{Browser, Key, Look, Open, Place, Step};
-use agentlogs::analysis::reports::{Frames, Options, Scope};
+use agentlogs::analysis::reports::{Frames, Options, tables_of_sessions};
 use agentlogs::prices::Catalog;
 use anyhow::Context;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, read};
@@ -15,16 +14,16 @@ use ratatui::backend::{Backend as _, CrosstermBackend};
 use super::Outcome;
 use super::editor::edit;
 use super::output::has_color;
+use super::reopened::Reopened;
 use super::resolve::{cost, report_error, scope};
-use super::source::{Opened, catalog, some_tables, tables};
-use crate::cli::args::{ArchiveDirectory, Browse, DataSource};
+use crate::cli::args::Browse;
 use crate::cli::panics::caught;
 use crate::cli::screen::Screen;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
 
 pub fn run(args: Browse, settings: &Settings) -> anyhow::Result<Outcome> {
-    if terminal::is_dumb() || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+    if !terminal::is_interactive() {
         anyhow::bail!(
             "browse needs a terminal; `agentlogs sessions` prints the list, `agentlogs show` a timeline, `agentlogs report` a report"
         );
@@ -36,8 +35,8 @@ pub fn run(args: Browse, settings: &Settings) -> anyhow::Result<Outcome> {
         color: has_color(),
         is_ascii: terminal::screen().is_some_and(|screen| screen.is_ascii),
     };
-    let mut source = Source { logs: args.source.logs, archive: args.source.archive.archive, settings, opened: None };
-    source.open(&scope)?;
+    let options = Options { scope: scope.clone(), ..Options::default() };
+    let mut source = Reopened::new(args.source, settings, &tables_of_sessions(&options))?;
     let mut browser = Browser::new(scope, cost(args.cost), look, terminal::size());
     // Before the screen, so that an error is printed as those of other commands.
     load(&mut browser, &mut source).map_err(anyhow::Error::msg)?;
@@ -56,7 +55,7 @@ pub fn run(args: Browse, settings: &Settings) -> anyhow::Result<Outcome> {
 }
 
 /// Draws and follows keys until the end, or until an editor is to be opened.
-fn browse(browser: &mut Browser, source: &mut Source<'_>) -> anyhow::Result<Option<Place>> {
+fn browse(browser: &mut Browser, source: &mut Reopened<'_>) -> anyhow::Result<Option<Place>> {
     let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
     // Not Terminal::clear, which asks the terminal for the position of the cursor: not every one answers.
     terminal.backend_mut().clear()?;
@@ -86,52 +85,17 @@ fn draw(terminal: &mut Terminal<CrosstermBackend<io::Stdout>>, browser: &mut Bro
 }
 
 /// Reads what the browser needs. The message of a table that cannot be read is shown, as the other rows still can be.
-fn load(browser: &mut Browser, source: &mut Source<'_>) -> Result<(), String> {
+fn load(browser: &mut Browser, source: &mut Reopened<'_>) -> Result<(), String> {
     caught(|| browser.load(source)).unwrap_or_else(|of_table| Err(format!("{of_table:#}")))
 }
 
-/// Where the rows are from. An archive is opened at each reading, so that its newest state is shown; logs are read once.
-struct Source<'s> {
-    logs: Vec<PathBuf>,
-    archive: Option<PathBuf>,
-    settings: &'s Settings,
-    /// The tables that were opened last. They keep writers from removing the files that are being read.
-    opened: Option<Opened>,
-}
-
-impl Source<'_> {
-    /// Reads the logs, or finds the archive: which one is stated once.
-    fn open(&mut self, scope: &Scope) -> anyhow::Result<()> {
-        if self.logs.is_empty() {
-            let options = Options { scope: scope.clone(), ..Options::default() };
-            let names = agentlogs::analysis::reports::tables_of_sessions(&options);
-            self.opened = Some(some_tables(self.chosen(), self.settings, &names)?);
-            self.archive = Some(self.settings.archive_name(self.archive.as_deref())?);
-        } else {
-            self.opened = Some(tables(self.chosen(), self.settings)?);
-        }
-        Ok(())
-    }
-
-    fn chosen(&self) -> DataSource {
-        DataSource { archive: ArchiveDirectory { archive: self.archive.clone() }, logs: self.logs.clone() }
-    }
-}
-
-impl Open for Source<'_> {
+impl Open for Reopened<'_> {
     fn tables(&mut self, names: &[&'static str]) -> Result<Frames, String> {
-        if let Some(opened) = self.opened.as_ref().filter(|_| !self.logs.is_empty()) {
-            return Ok(opened.frames.clone());
-        }
-        let opened = some_tables(self.chosen(), self.settings, names).map_err(|error| format!("{error:#}"))?;
-        let frames = opened.frames.clone();
-        self.opened = Some(opened);
-        Ok(frames)
+        Reopened::tables(self, names).map_err(|error| format!("{error:#}"))
     }
 
     fn catalog(&mut self) -> Result<Arc<Catalog>, String> {
-        let catalog = catalog(&self.chosen(), self.settings).map_err(|error| format!("{error:#}"))?;
-        Ok(Arc::new(catalog.into_owned()))
+        Reopened::catalog(self).map_err(|error| format!("{error:#}"))
     }
 }
 

@@ -15,8 +15,8 @@ use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
 use polars::prelude::*;
 
 use super::Outcome;
-use super::query::named_queries;
 use super::source::some_tables;
+use super::sql::named_queries;
 use crate::cli::args::{self, Completions, DataSource};
 use crate::cli::settings::Settings;
 

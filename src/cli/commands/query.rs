@@ -6,30 +6,13 @@ use agentlogs::model::source::STDIN;
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::output::{Layout, WITH_ABOUT, print};
+use super::output::{WITH_ABOUT, print};
 use super::source::tables;
-use super::{Outcome, WrongCommandLine};
+use super::sql::{Named, QUERIES, answer, sql_of, unknown};
+use super::{Outcome, WrongCommandLine, query_prompt};
 use crate::cli::args::{self, Query};
 use crate::cli::settings::Settings;
-
-/// A built-in query: a file of `queries/`, whose first line is its description.
-struct Named {
-    name: &'static str,
-    sql: &'static str,
-}
-
-static QUERIES: &[Named] = include!(concat!(env!("OUT_DIR"), "/queries.rs"));
-
-impl Named {
-    fn about(&self) -> &'static str {
-        self.sql.lines().next().unwrap_or_default().trim_start_matches("--").trim()
-    }
-}
-
-/// The names of the built-in queries with their descriptions.
-pub fn named_queries() -> impl Iterator<Item = (&'static str, &'static str)> {
-    QUERIES.iter().map(|query| (query.name, query.about()))
-}
+use crate::cli::terminal;
 
 pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
     if args.list {
@@ -37,6 +20,9 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     if let Some(name) = &args.show {
         return show(name);
+    }
+    if args.sql.is_none() && args.file.is_none() && terminal::is_interactive() {
+        return query_prompt::run(args.source, args.printed, settings);
     }
     let sql = match (args.sql.as_deref(), &args.file) {
         (_, Some(path)) => std::fs::read_to_string(path).with_context(|| path.display().to_string())?,
@@ -50,33 +36,13 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
             let option = sql.split(['=', ' ']).next().unwrap_or_default();
             return Err(WrongCommandLine(format!("unexpected argument '{option}' found; see --help")).into());
         }
-        (Some(sql), None) => match QUERIES.iter().find(|query| query.name == sql) {
-            Some(query) => query.sql.to_owned(),
-            None if is_name(sql) => anyhow::bail!(unknown(sql)),
-            None => sql.to_owned(),
-        },
+        (Some(sql), None) => sql_of(sql)?,
         (None, None) => String::new(),
     };
     let sql = if args.explain { format!("EXPLAIN {sql}") } else { sql };
     let opened = tables(args.source, settings)?;
-    let frames = agentlogs::analysis::views::with_views(opened.frames.clone(), &sql)?;
-    let frame = agentlogs::store::query::query(frames, &sql)?;
-    // Whoever writes a LIMIT wants to see that many rows.
-    let is_long = !agentlogs::store::query::has_limit(&sql);
-    print(&frame, args.printed, Layout { is_long, ..WITH_ABOUT })?;
+    answer(opened.frames.clone(), &sql, args.printed)?;
     Ok(Outcome::Done)
-}
-
-/// Whether the text is a name: SQL consists of more than one word.
-fn is_name(sql: &str) -> bool {
-    !sql.is_empty() && sql.chars().all(|it| it.is_ascii_alphanumeric() || it == '-' || it == '_')
-}
-
-fn unknown(name: &str) -> String {
-    let near = agentlogs::store::query::near(name, QUERIES.iter().map(|query| query.name));
-    let near =
-        near.map_or_else(|| "`agentlogs query --list` lists them".to_owned(), |near| format!("did you mean {near:?}?"));
-    format!("no query {name:?}; {near}")
 }
 
 fn list(printed: args::Printed) -> anyhow::Result<Outcome> {
