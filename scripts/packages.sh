@@ -79,10 +79,10 @@ check_texts "$work/unpacked" "the wheel"
 "$tools/maturin" sdist --out "$work/source"
 # Of directories at the top, it has sources only.
 tar -tzf "$work"/source/*.tar.gz | sed -n 's#^[^/]*/\([^/]*\)/.*#\1#p' | sort -u >"$work/source.txt"
-[ "$(tr '\n' ' ' <"$work/source.txt")" = "dashboard packages queries src " ] || wrong "the source distribution contains $(cat "$work/source.txt")"
+[ "$(tr '\n' ' ' <"$work/source.txt")" = "dashboard docs packages queries src " ] || wrong "the source distribution contains $(cat "$work/source.txt")"
 tar -xzf "$work"/source/*.tar.gz -C "$work/source"
 # Its manifest is valid, and it has what the build reads besides the sources.
-(cd "$work"/source/agentlogs-*/ && cargo metadata --format-version 1 --no-deps --offline >/dev/null && ls packages/python/README.md dashboard/dist/page.html)
+(cd "$work"/source/agentlogs-*/ && cargo metadata --format-version 1 --no-deps --offline >/dev/null && ls packages/python/README.md dashboard/dist/page.html docs/words.md)
 
 # The wheel's one dependency, as a file.
 "$python" -m pip download -q --disable-pip-version-check --no-deps -d "$work/wheels" "$("$python" -m pip freeze | grep '^nanoarrow==')"

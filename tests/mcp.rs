@@ -110,6 +110,11 @@ fn a_client_learns_what_the_server_can_do() {
     assert_eq!(answers[4]["result"]["protocolVersion"], "2025-11-25");
     let tools = answers[1]["result"]["tools"].as_array().unwrap();
     assert!(tools.iter().all(|tool| tool["annotations"]["readOnlyHint"] == true));
+    let document = fs::read_to_string(root().join("docs/mcp.md")).unwrap();
+    for tool in tools {
+        let row = format!("| `{}` | ", tool["name"].as_str().unwrap());
+        assert!(document.contains(&row), "docs/mcp.md has no row {row}");
+    }
     insta::assert_snapshot!(serde_json::to_string_pretty(&answers[..4]).unwrap());
 }
 

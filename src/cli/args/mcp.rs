@@ -1,8 +1,11 @@
 //! The arguments of `mcp` and `skill`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::shared::ArchiveDirectory;
+/// The help of the option that names the archive.
+const ARCHIVE: &str = "The directory of the archive [env: AGENTLOGS_ARCHIVE] [default: your own, see agentlogs config]";
 
 /// Answer the questions of agents about the archive, by the Model Context Protocol
 ///
@@ -20,8 +23,8 @@ Examples:
 pub struct Mcp {
     #[command(subcommand)]
     pub command: Option<McpCommand>,
-    #[command(flatten)]
-    pub archive: ArchiveDirectory,
+    #[arg(long, value_name = "DIR", help = ARCHIVE)]
+    pub archive: Option<PathBuf>,
     #[command(flatten)]
     pub limits: McpLimits,
 }
@@ -58,8 +61,8 @@ pub struct Install {
     /// Add the setting to the client's file
     #[arg(long, requires = "client")]
     pub write: bool,
-    #[command(flatten)]
-    pub archive: ArchiveDirectory,
+    #[arg(long, value_name = "DIR", help = ARCHIVE)]
+    pub archive: Option<PathBuf>,
 }
 
 /// A program that starts the server.

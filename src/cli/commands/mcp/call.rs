@@ -13,10 +13,10 @@ use super::data::Data;
 use super::paging::Paging;
 use super::tools::Tool;
 
-/// Calls that did not end in their time and still run. A thread cannot be stopped.
-static OVERDUE: AtomicUsize = AtomicUsize::new(0);
+/// The threads that compute answers. Between calls these are overdue: a thread cannot be stopped.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// The number of overdue calls with which no other call starts.
+/// The number of overdue threads with which no call starts.
 const MAX_OVERDUE: usize = 2;
 
 /// The stack of a call in bytes, as large as that of a main thread.
@@ -34,26 +34,40 @@ pub(super) fn result(tool: &'static Tool, arguments: Arguments, data: &Arc<Data>
     json!({"content": [{"type": "text", "text": text}], "isError": is_error})
 }
 
+/// A thread that computes an answer, until it is dropped, also by a panic.
+struct Running;
+
+impl Running {
+    fn start() -> Self {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 fn text(tool: &'static Tool, mut arguments: Arguments, data: &Arc<Data>) -> anyhow::Result<String> {
     let paging = Paging::take(tool.name, &mut arguments)?;
-    if OVERDUE.load(Ordering::SeqCst) >= MAX_OVERDUE {
+    if RUNNING.load(Ordering::SeqCst) >= MAX_OVERDUE {
         anyhow::bail!("earlier questions still run; try again later");
     }
     let (sender, receiver) = sync_channel(1);
     let of_thread = Arc::clone(data);
+    let running = Running::start();
     let call = move || {
         let answer = (tool.answer)(&of_thread, arguments).and_then(|answer| answer.text(&paging));
-        if sender.send(answer).is_err() {
-            OVERDUE.fetch_sub(1, Ordering::SeqCst);
-        }
+        // Before the answer, with which the next call can start.
+        drop(running);
+        let _ = sender.send(answer);
     };
     thread::Builder::new().stack_size(STACK).spawn(call)?;
     match receiver.recv_timeout(data.timeout) {
         Ok(answer) => answer,
         Err(RecvTimeoutError::Timeout) => {
-            OVERDUE.fetch_add(1, Ordering::SeqCst);
-            // An answer may have arrived in between; its thread does not know that no one waits.
-            drop(receiver);
             anyhow::bail!("no answer within {} s: filter by time, or ask for less", data.timeout.as_secs())
         }
         // The thread panicked; polars does with damaged tables.

@@ -36,9 +36,17 @@ impl Data {
         Self { archive, allow_text: limits.allow_text, timeout: Duration::from_secs(limits.timeout), settings }
     }
 
-    /// The archive on the command line.
-    pub(super) fn source(&self) -> DataSource {
-        DataSource { archive: ArchiveDirectory { archive: self.archive.clone() }, logs: Vec::new() }
+    /// The archive on the command line, else the user's own: clients start the server in any directory, whose archive may be for
+    /// something else.
+    ///
+    /// # Errors
+    /// When the user has no home directory.
+    pub(super) fn source(&self) -> anyhow::Result<DataSource> {
+        let archive = match &self.archive {
+            Some(archive) => archive.clone(),
+            None => self.settings.users_directory()?.value,
+        };
+        Ok(DataSource { archive: ArchiveDirectory { archive: Some(archive) }, logs: Vec::new() })
     }
 
     /// Some tables of the archive as it is now, without text unless it is allowed.
@@ -48,7 +56,7 @@ impl Data {
     pub(super) fn tables(&self, names: &[&'static str]) -> anyhow::Result<Opened> {
         let of_texts = TEXTS.map(|(table, _)| table);
         let names: Vec<&'static str> = names.iter().copied().chain(of_texts).collect();
-        let mut opened = some_tables(self.source(), &self.settings, &names)?;
+        let mut opened = some_tables(self.source()?, &self.settings, &names)?;
         if !self.allow_text {
             opened.frames = without_text(opened.frames)?;
         }

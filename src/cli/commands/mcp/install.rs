@@ -21,7 +21,7 @@ const SERVERS: &str = "mcpServers";
 const TABLE: &str = "mcp_servers";
 
 pub(super) fn run(args: &Install, settings: &Settings) -> anyhow::Result<Outcome> {
-    let arguments = arguments(args.archive.archive.as_deref())?;
+    let arguments = arguments(args.archive.as_deref())?;
     if let (Some(client), true) = (args.client, args.write) {
         return write(client, &arguments, settings);
     }

@@ -40,7 +40,7 @@ pub(super) fn overview(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
 pub(super) fn report(data: &Data, arguments: Arguments) -> anyhow::Result<Answer> {
     let asked: OfReport = parsed(arguments)?;
     let report = reports::find(&asked.name)?;
-    let catalog = report.has_waste().then(|| catalog(&data.source(), &data.settings)).transpose()?;
+    let catalog = report.has_waste().then(|| catalog(&data.source()?, &data.settings)).transpose()?;
     let options = Options {
         by: asked.by,
         scope: scope(&asked.filters, &data.settings)?,

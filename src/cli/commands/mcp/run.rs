@@ -13,7 +13,7 @@ const SKILL: &str = include_str!("SKILL.md");
 pub fn run(args: Mcp, settings: Settings) -> anyhow::Result<Outcome> {
     match args.command {
         Some(McpCommand::Install(install)) => install::run(&install, &settings),
-        None => server::run(data::Data::new(args.archive.archive, &args.limits, settings)),
+        None => server::run(data::Data::new(args.archive, &args.limits, settings)),
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn timeline(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
 
 pub(super) fn explained(data: &Data, arguments: Arguments) -> anyhow::Result<Answer> {
     let asked: OfExplanation = parsed(arguments)?;
-    let (rows, about) = explanation(data.source(), &asked.session, &data.settings)?;
+    let (rows, about) = explanation(data.source()?, &asked.session, &data.settings)?;
     Ok(Answer::rows(rounded(rows)?).with_notes([about]))
 }
 
