@@ -16,7 +16,15 @@ fn sample_frames() -> Frames {
 }
 
 fn style(width: usize, color: bool) -> TextStyle {
-    TextStyle { width, color, currency: Currency::default(), zone: TimeZone::UTC, is_whole: false }
+    TextStyle {
+        width,
+        color,
+        currency: Currency::default(),
+        zone: TimeZone::UTC,
+        is_whole: false,
+        is_exact: false,
+        limit: None,
+    }
 }
 
 /// Every session has a timeline with all of its rows, whose sums are those of the session, and whose lines fit the width.
@@ -94,4 +102,19 @@ fn a_timeline_contains_no_control_characters() {
         assert!(is_escaped, "{text}");
         assert!(text.chars().all(|char| char == '\n' || !char.is_control() && char != '\u{202e}'), "{text}");
     }
+}
+
+/// `--limit` and `--exact` apply to a timeline as to a table.
+#[test]
+fn a_timeline_can_be_limited_and_exact() {
+    let tables = sample_frames();
+    let key = SessionKey { id: "5c1e7a10-0000-4111-8222-333344445555".to_owned(), runtime: "claude".to_owned() };
+    let timeline = Timeline::read(&tables, &key, Cost::Auto).unwrap();
+    let whole = timeline.text(&style(100, false));
+    let limited = timeline.text(&TextStyle { limit: Some(2), ..style(100, false) });
+    assert!(limited.ends_with("lines more (--limit 0)\n"), "{limited}");
+    assert!(limited.lines().count() < whole.lines().count(), "{limited}");
+    assert_eq!(timeline.text(&TextStyle { limit: Some(0), ..style(100, false) }), whole);
+    let exact = timeline.text(&TextStyle { is_exact: true, ..style(140, false) });
+    assert!(whole.contains(" 8.0k ") && exact.contains(" 8,010 ") && exact.contains(" 1,000 ms"), "{exact}");
 }

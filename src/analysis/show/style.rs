@@ -18,6 +18,17 @@ pub struct TextStyle {
     pub zone: TimeZone,
     /// Whether repeated entries are a line each.
     pub is_whole: bool,
+    /// Whether numbers are not abbreviated.
+    pub is_exact: bool,
+    /// The maximum number of lines of the timeline; all if it is `None` or 0.
+    pub limit: Option<u32>,
+}
+
+impl TextStyle {
+    /// The number of lines to print, of so many.
+    pub(super) fn lines_of(&self, count: usize) -> usize {
+        self.limit.filter(|limit| *limit > 0).map_or(count, |limit| count.min(limit as usize))
+    }
 }
 
 /// The width of the names of facts.

@@ -11,7 +11,7 @@ use super::find::SessionKey;
 use super::spans::{Paint, Target, TextLine};
 use super::style::{NAME, TextStyle, fitted};
 use super::timeline::Timeline;
-use crate::analysis::present::{counted, markdown_text, short, short_time};
+use crate::analysis::present::{counted, grouped, markdown_text, short, short_time};
 use crate::base::width::width as width_of;
 use crate::store::frames::turns;
 
@@ -33,11 +33,14 @@ struct Column {
 /// The columns. If the terminal is too narrow, the last ones of [`HIDDEN_FIRST`] are kept longest.
 const COLUMNS: [Column; 5] = [
     Column { name: "status", width: 12, value: |entry, _| status(entry) },
-    Column { name: "duration", width: 10, value: |entry, _| shown(entry.duration_ms, short_time) },
-    Column { name: "context", width: 9, value: |entry, _| shown(entry.context_tokens, short) },
-    Column { name: "output", width: 8, value: |entry, _| shown(entry.output_tokens, short) },
+    Column { name: "duration", width: 10, value: |entry, style| duration(entry.duration_ms, style) },
+    Column { name: "context", width: 9, value: |entry, style| tokens(entry.context_tokens, style) },
+    Column { name: "output", width: 8, value: |entry, style| tokens(entry.output_tokens, style) },
     Column { name: turns::COST_USD, width: 10, value: cost },
 ];
+
+/// How much wider columns are whose numbers are not abbreviated.
+const WIDER: usize = 5;
 
 /// The order in which columns are hidden.
 const HIDDEN_FIRST: [&str; 5] = ["output", "context", "duration", turns::COST_USD, "status"];
@@ -60,6 +63,9 @@ impl Timeline {
         }
         out.extend(self.tree_lines(style));
         let mut columns: Vec<Column> = COLUMNS.to_vec();
+        if style.is_exact {
+            columns.iter_mut().filter(|column| column.name != "status").for_each(|column| column.width += WIDER);
+        }
         let width = |columns: &[Column]| BEFORE + columns.iter().map(|column| column.width).sum::<usize>();
         for name in HIDDEN_FIRST {
             if width(&columns) + MIN_TEXT > style.width {
@@ -79,9 +85,14 @@ impl Timeline {
         out.push(TextLine::default());
         out.push(TextLine::of(Paint::Bold, head.trim_end().to_owned()));
         let shown = Shown { timeline: self, style, columns: &columns, text_width };
-        for (phase, line, text) in &lines {
+        let (first, others) = lines.split_at(style.lines_of(lines.len()));
+        for (phase, line, text) in first {
             out.extend(phase.clone().map(|phase| TextLine::of(Paint::Bold, phase)));
             out.push(shown.line(line, text));
+        }
+        if !others.is_empty() {
+            let text = format!("{} more (--limit 0)", counted(others.len(), "line"));
+            out.push(TextLine { spans: vec![(None, text)], ..TextLine::default() });
         }
         out
     }
@@ -127,7 +138,7 @@ impl Timeline {
         let _ = writeln!(out, "\n| time | turn | phase | entry | {} |", names.join(" | "));
         let _ = writeln!(out, "| ---: | ---: | --- | --- | --- | ---: | ---: | ---: | ---: |");
         let mut last_models = [None, None];
-        for (index, entry) in self.entries.iter().enumerate() {
+        for (index, entry) in self.entries.iter().enumerate().take(style.lines_of(self.entries.len())) {
             let Some(text) = self.text_of(index, &mut last_models) else { continue };
             let phase = entry.phase.map(Phase::as_str).unwrap_or_default();
             let turn = entry.turn.map(|turn| turn.to_string()).unwrap_or_default();
@@ -326,8 +337,20 @@ fn shown(value: Option<i64>, text: fn(i128) -> String) -> String {
     value.map(|value| text(value.into())).unwrap_or_default()
 }
 
+fn tokens(count: Option<i64>, style: &TextStyle) -> String {
+    count.map(|count| if style.is_exact { grouped(count) } else { short(count.into()) }).unwrap_or_default()
+}
+
+fn duration(ms: Option<i64>, style: &TextStyle) -> String {
+    ms.map(|ms| if style.is_exact { format!("{} ms", grouped(ms)) } else { short_time(ms.into()) }).unwrap_or_default()
+}
+
 fn cost(entry: &Entry, style: &TextStyle) -> String {
-    entry.cost_usd.map(|cost| format!("{:.4}", style.currency.value_of(turns::COST_USD, cost))).unwrap_or_default()
+    let decimals = if style.is_exact { 8 } else { 4 };
+    entry
+        .cost_usd
+        .map(|cost| format!("{:.decimals$}", style.currency.value_of(turns::COST_USD, cost)))
+        .unwrap_or_default()
 }
 
 pub(super) fn value_as_text(value: &Value, style: &TextStyle) -> String {

@@ -26,6 +26,8 @@ pub fn run(args: Show, settings: &Settings) -> anyhow::Result<Outcome> {
         color: has_color(),
         currency: settings.shown_currency(),
         is_whole: args.all,
+        is_exact: args.printed.exact,
+        limit: args.printed.limit,
         zone: match args.timezone.as_deref().and_then(zone) {
             Some(zone) => zone,
             None => zoned(None, settings)?.time_zone().clone(),
