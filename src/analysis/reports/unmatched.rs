@@ -1,5 +1,6 @@
 //! Filters that match no session: which of them, and the most similar value that exists.
 
+use jiff::Timestamp;
 use polars::prelude::*;
 
 use super::options::Options;
@@ -40,6 +41,31 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
     }
     let filters: Vec<String> = scope.only.iter().map(|(name, pattern)| format!("{name} {pattern:?}")).collect();
     Ok(Some(format!("no session has all of {}; each of them matches some", filters.join(", "))))
+}
+
+/// When the sessions of the filters begin, if none of them begins within the bounds of time of a scope: `the sessions begin from
+/// 2026-10-05 to 2026-11-22`. `None` without bounds, or if some session begins within them or has no start.
+///
+/// # Errors
+/// When the table of sessions cannot be read.
+pub fn outside_of_period(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error> {
+    if !scope.is_bounded() || sessions(tables, scope)?.0.limit(1).collect()?.height() > 0 {
+        return Ok(None);
+    }
+    let whole = Scope { since: None, until: None, undated: None, ..scope.clone() };
+    let start = || col(sessions::STARTED_AT).to_physical();
+    let edges =
+        sessions(tables, &whole)?.0.select([start().min().alias("first"), start().max().alias("last")]).collect()?;
+    let zone = scope.zone()?;
+    let day = |name: &str| -> PolarsResult<Option<String>> {
+        let moment = edges.column(name)?.i64()?.get(0).and_then(|micros| Timestamp::from_microsecond(micros).ok());
+        Ok(moment.map(|moment| moment.to_zoned(zone.clone()).date().to_string()))
+    };
+    Ok(match (day("first")?, day("last")?) {
+        (Some(first), Some(last)) if first == last => Some(format!("all sessions begin on {first}")),
+        (Some(first), Some(last)) => Some(format!("the sessions begin from {first} to {last}")),
+        _ => None,
+    })
 }
 
 /// `; did you mean …?`, or some of the values that exist.

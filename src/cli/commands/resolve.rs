@@ -2,7 +2,9 @@
 
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::{counted, grouped};
-use agentlogs::analysis::reports::{Cost, Error, Frames, LeftOut, Scope, Undated, lower_bound, unmatched};
+use agentlogs::analysis::reports::{
+    Cost, Error, Frames, LeftOut, Scope, Undated, lower_bound, outside_of_period, unmatched,
+};
 
 use super::WrongCommandLine;
 use super::output::{complain, say};
@@ -97,6 +99,11 @@ pub fn state_lower_bound(prefix: &str, frames: &Frames, scope: &Scope, settings:
 /// Why there are no rows: which filter matches no session, with the most similar value. `None` if that is not the reason.
 pub fn empty_reason(frames: &Frames, scope: &Scope) -> Option<String> {
     unmatched(frames, scope).ok().flatten()
+}
+
+/// The same for a table without rows, or when the sessions begin if none begins within the bounds of time.
+pub fn empty_table_reason(frames: &Frames, scope: &Scope) -> Option<String> {
+    empty_reason(frames, scope).or_else(|| outside_of_period(frames, scope).ok().flatten())
 }
 
 /// Prints which filter matches no session, and the most similar value. Returns whether there is such a filter.

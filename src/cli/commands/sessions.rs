@@ -6,7 +6,7 @@ use agentlogs::store::frames::sessions;
 
 use super::Outcome;
 use super::output::{Layout, print, row_limit, state_currency};
-use super::resolve::{cost, empty_reason, report_error, scope, state_left_out, state_lower_bound};
+use super::resolve::{cost, empty_table_reason, report_error, scope, state_left_out, state_lower_bound};
 use super::source::some_tables;
 use crate::cli::args::{Format, Sessions};
 use crate::cli::settings::Settings;
@@ -23,7 +23,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
     };
     let opened = some_tables(args.source, settings, &tables_of_sessions(&options))?;
     let answer = session_list(&opened.frames, &options).map_err(report_error)?;
-    let empty = (answer.rows.height() == 0).then(|| empty_reason(&opened.frames, &options.scope)).flatten();
+    let empty = (answer.rows.height() == 0).then(|| empty_table_reason(&opened.frames, &options.scope)).flatten();
     let rows = if is_for_people {
         let now = options.scope.zoned().map_err(|error| report_error(error.into()))?;
         sessions_for_people(&answer.rows, &opened.frames, &now)?
