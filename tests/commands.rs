@@ -8,7 +8,12 @@ use crate::root;
 fn what_the_documents_show_is_what_happens() {
     // The commands run in a temporary directory, so that an archive in the working directory does not change.
     let folder = tempfile::tempdir().unwrap();
-    for (directory, name) in [("demo", "demo"), ("sample-logs", "sample-logs"), ("tests/verdicts", "sample-verdicts")] {
+    for (directory, name) in [
+        ("demo", "demo"),
+        ("demo-evaluation", "demo-evaluation"),
+        ("sample-logs", "sample-logs"),
+        ("tests/verdicts", "sample-verdicts"),
+    ] {
         std::os::unix::fs::symlink(root().join(directory), folder.path().join(name)).unwrap();
     }
     std::env::set_current_dir(folder.path()).unwrap();

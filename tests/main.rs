@@ -24,6 +24,8 @@ mod databases;
 #[cfg(feature = "archive")]
 mod drift;
 #[cfg(feature = "archive")]
+mod evaluations;
+#[cfg(feature = "archive")]
 mod failures;
 #[cfg(feature = "archive")]
 mod faults;

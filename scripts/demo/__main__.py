@@ -1,6 +1,6 @@
-"""Writes the directory `demo`: made-up logs of a made-up team, for documents, screenshots and tests of commands.
+"""Writes the directories `demo` and `demo-evaluation`: made-up logs of a made-up team, for documents, screenshots and tests of commands.
 
-The same content is written on each machine. Usage: demo [--check]; --check compares with the directory instead."""
+The same content is written on each machine. Usage: demo [--check]; --check compares with the directories instead."""
 import filecmp
 import json
 import pathlib
@@ -11,6 +11,7 @@ import tempfile
 
 import claude
 import codex
+import evaluation
 import others
 import team
 import trials
@@ -76,6 +77,16 @@ def write(out):
             (directory / "verifier/test-stdout.txt").write_text(trials.report(task, passed), "utf-8")
 
 
+def write_evaluation(out):
+    for trial, logs, result, printed in evaluation.trials():
+        directory = out / evaluation.JOB / trial
+        write_json(directory / "result.json", result)
+        write_lines(directory, logs)
+        if printed is not None:
+            (directory / "verifier").mkdir()
+            (directory / "verifier/test-stdout.txt").write_text(printed, "utf-8")
+
+
 def content(path):
     """What a file contains: of a database its rows, as another SQLite may write them into other pages."""
     if path.suffix == ".db":
@@ -93,14 +104,16 @@ def differences(one, other, at=""):
 
 
 def main():
-    demo = ROOT / "demo"
-    if sys.argv[1:] == ["--check"]:
-        with tempfile.TemporaryDirectory() as folder:
-            write(pathlib.Path(folder))
-            different = differences(pathlib.Path(folder), demo)
-        sys.exit(f"not as scripts/demo writes them: {', '.join(different)}" if different else 0)
-    shutil.rmtree(demo, ignore_errors=True)
-    write(demo)
+    is_check, different = sys.argv[1:] == ["--check"], []
+    for name, write_all in (("demo", write), ("demo-evaluation", write_evaluation)):
+        if is_check:
+            with tempfile.TemporaryDirectory() as folder:
+                write_all(pathlib.Path(folder))
+                different += differences(pathlib.Path(folder), ROOT / name)
+        else:
+            shutil.rmtree(ROOT / name, ignore_errors=True)
+            write_all(ROOT / name)
+    sys.exit(f"not as scripts/demo writes them: {', '.join(different)}" if different else 0)
 
 
 main()

@@ -7,6 +7,7 @@ pub mod budget;
 mod cohort;
 pub mod compare;
 pub mod dashboard;
+pub mod evidence;
 pub mod export;
 pub mod failures;
 pub mod limits;

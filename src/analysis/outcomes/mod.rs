@@ -6,6 +6,7 @@
 //! trials      sessions -> trials
 //! frame       the trials as columns of sessions, for reports
 //! pairs       two cohorts of trials, paired by task
+//! sets        tasks to learn from, and tasks that are held out
 //! front       the Pareto front of cost and quality
 //! measures    the columns of `report outcomes`
 //! ```
@@ -14,6 +15,7 @@ pub(crate) mod frame;
 pub(crate) mod front;
 mod measures;
 pub(crate) mod pairs;
+pub(super) mod sets;
 pub mod statistics;
 mod trials;
 mod verdicts;

@@ -53,7 +53,8 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_row("runtime", "Agent program that wrote the log", turns::RUNTIME),
     of_row_or_session("runtime_version", "Version of that program", sessions::RUNTIME_VERSION),
     of_row("session", "Id of the session", turns::SESSION_ID),
-    of_row("sign", "Sign that a result should not be trusted", tool_calls::SIGN),
+    of_outcome("set", "Set of the task: learn, or held_out to test what was learned", Outcome::Set),
+    or_none("sign", "Sign that a result should not be trusted", tool_calls::SIGN),
     or_none("skill", "Skill that is in effect, or that the call loads", turns::SKILL),
     of_session("status", "Outcome of the session", sessions::STATUS),
     of_row("target", "File, host or program that the call is for", tool_calls::TARGET),
@@ -110,6 +111,8 @@ pub(in crate::analysis) enum Outcome {
     /// As a word, also of trials without a verdict.
     Verdict,
     Task,
+    /// The set of its task.
+    Set,
     Trial,
 }
 

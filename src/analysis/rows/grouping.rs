@@ -1,5 +1,7 @@
 //! Filters the rows of a report, and gives them the columns of their dimensions.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use polars::prelude::*;
 
@@ -16,6 +18,7 @@ use super::sums::known_sum;
 use super::week_start::WeekStart;
 use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
+use crate::analysis::outcomes::sets::set_of_task;
 use crate::base::time::Time;
 use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
 
@@ -238,6 +241,10 @@ impl Grouping {
         Ok(match outcome {
             Outcome::Passed => col(OUTCOME_PASSED),
             Outcome::Task => col(OUTCOME_TASK),
+            Outcome::Set => col(OUTCOME_TASK).map(
+                |tasks| Ok(tasks.str()?.apply_values(|task| Cow::Borrowed(set_of_task(task))).into_column()),
+                |_, field| Ok(field.clone()),
+            ),
             Outcome::Trial => col(OUTCOME_TRIAL),
             Outcome::Verdict => when(col(OUTCOME_PASSED).is_null())
                 .then(lit("unjudged"))

@@ -32,7 +32,7 @@ pub struct Check {
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<f64>,
     /// Compare with the sessions of a period (2026-10, 2026-10-01..2026-10-14) or of another archive: exit with 4 only if a measure
-    /// became worse by more than chance
+    /// became worse by more than chance. The other filters apply to both
     #[arg(long, value_name = "PERIOD|ARCHIVE", conflicts_with_all = ["max", "min", "max_cost", "cost"])]
     pub baseline: Option<String>,
     /// Exit with 0 if a filter matches no session

@@ -46,6 +46,9 @@ pub struct Compare {
     /// The sessions that --by divides; repeatable for more filters
     #[arg(long = "where", value_name = "FILTERS", requires = "by")]
     pub only: Vec<String>,
+    /// Only tasks that are held out: those that `export --as evidence` does not show
+    #[arg(long)]
+    pub held_out: bool,
     /// Time zone of days and of times without a zone, such as Europe/Berlin [default: the system's]
     #[arg(long, value_name = "TZ", value_parser = super::shared::timezone, allow_hyphen_values = true)]
     pub timezone: Option<String>,

@@ -42,6 +42,7 @@ Examples:
   agentlogs export lake --as lake
   agentlogs export trajectories --as atif --label experiment=base
   agentlogs export costs --as focus --since 2026-11 --timezone UTC
+  agentlogs export evidence --as evidence --label prompt=new
 
 A lake is a directory that DuckDB, Spark and others read in place, and that every command with --archive reads too. When it is \
 exported again, only the files of days that changed are written.")]
@@ -61,6 +62,9 @@ pub struct Export {
     /// With --as lake, leave out what `archive merge` needs, about a third of the size
     #[arg(long)]
     pub without_facts: bool,
+    /// With --as evidence, include the records of the logs around the line that shows each failure
+    #[arg(long)]
+    pub with_text: bool,
     #[command(flatten)]
     pub filters: Filters,
     #[command(flatten)]
@@ -88,6 +92,8 @@ pub enum Kind {
     Focus,
     /// The same as a parquet file
     FocusParquet,
+    /// Failed sessions by class, with what shows it and what passing trials did differently, as Markdown and JSON
+    Evidence,
 }
 
 /// The period of a partition. Days, weeks and months are those of UTC.

@@ -1,12 +1,16 @@
 //! `agentlogs export`: writes tables to files or to a lake, each session as a trajectory or a trace, or costs by day.
 
 use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
 
+use agentlogs::analysis::evidence::{Pack, Texts};
 use agentlogs::analysis::export::{
     Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Traces, Trajectories, Unpriced, in_scope,
     write, write_file,
 };
 use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::analysis::reports::{Frames, Scope};
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::{PartitionBy, shown};
 use anyhow::{Context, bail};
@@ -55,6 +59,9 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
+    if args.kind == Kind::Evidence {
+        return write_evidence(&args.directory, &opened.frames, &scope, access, args.with_text);
+    }
     let written_to = |what: String| say(&format!("{what} written to {}", shown(&args.directory).display()));
     if args.kind == Kind::Otlp {
         let traces = Traces::new(&tables)?;
@@ -118,17 +125,48 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
     Ok(Outcome::Done)
 }
 
+/// Writes the evidence as Markdown and as JSON.
+fn write_evidence(
+    directory: &Path,
+    tables: &Frames,
+    scope: &Scope,
+    access: Access,
+    with_text: bool,
+) -> anyhow::Result<Outcome> {
+    let (texts, access) = if with_text { (Texts::OfLogs, Access::Owner) } else { (Texts::OfArchive, access) };
+    let (pack, _) = Pack::read(tables, scope, texts).map_err(report_error)?;
+    let write_to = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
+        let path = directory.join(name);
+        write_file(&path, access, |out| write(out)).with_context(|| path.display().to_string())
+    };
+    write_to("evidence.json", &|out| pack.write_json(out))?;
+    write_to("evidence.md", &|out| pack.write_markdown(out))?;
+    let held_out = match pack.held_out_sessions {
+        0 => String::new(),
+        sessions => format!("; {} of held-out tasks left out", counted(sessions, "failed session")),
+    };
+    let sessions = counted(pack.sessions, "failed session");
+    say(&format!("evidence.md and evidence.json with {sessions} written to {}{held_out}", shown(directory).display()));
+    Ok(Outcome::Done)
+}
+
 /// Refuses options that do not go together.
 fn check(args: &Export) -> Result<(), WrongCommandLine> {
     let wrong = |message: String| Err(WrongCommandLine(message));
     if let Some(name) = args.tables.iter().find(|name| !TABLES.contains(&name.as_str())) {
         return wrong(format!("no table {name:?}; there are: {}", TABLES.join(", ")));
     }
-    if args.kind == Kind::Atif && !args.tables.is_empty() {
-        return wrong("--table cannot be used with --as atif, which writes sessions".to_owned());
+    let kind_of_sessions = match args.kind {
+        Kind::Atif => Some("atif"),
+        Kind::Evidence => Some("evidence"),
+        Kind::Otlp => Some("otlp"),
+        _ => None,
+    };
+    if let Some(kind) = kind_of_sessions.filter(|_| !args.tables.is_empty()) {
+        return wrong(format!("--table cannot be used with --as {kind}, which writes sessions"));
     }
-    if args.kind == Kind::Otlp && !args.tables.is_empty() {
-        return wrong("--table cannot be used with --as otlp, which writes sessions".to_owned());
+    if args.with_text && args.kind != Kind::Evidence {
+        return wrong("--with-text is for --as evidence".to_owned());
     }
     if focus_kind(args.kind).is_some() && !args.tables.is_empty() {
         return wrong("--table cannot be used with --as focus, which writes costs by day".to_owned());
@@ -176,6 +214,6 @@ const fn file_kind(kind: Kind) -> Option<FileKind> {
         Kind::Csv => Some(FileKind::Csv),
         Kind::Jsonl => Some(FileKind::Jsonl),
         Kind::Arrow => Some(FileKind::Arrow),
-        Kind::Atif | Kind::Otlp | Kind::Focus | Kind::FocusParquet => None,
+        Kind::Atif | Kind::Evidence | Kind::Otlp | Kind::Focus | Kind::FocusParquet => None,
     }
 }

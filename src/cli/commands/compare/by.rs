@@ -5,7 +5,7 @@ use agentlogs::analysis::present::{Roles, counted};
 use agentlogs::analysis::reports::{Scope, tables_of_dimension};
 use polars::prelude::*;
 
-use super::filters::cohort;
+use super::filters::{cohort, held_out};
 use crate::cli::args::Compare;
 use crate::cli::commands::numbers::Numbers;
 use crate::cli::commands::output::{Layout, complain, print, say, state_currency};
@@ -17,6 +17,7 @@ use crate::cli::settings::Settings;
 pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Result<Outcome> {
     let scope = cohort(&args.only, args.timezone.clone(), settings);
     let scope = scope.map_err(|error| WrongCommandLine(format!("--where: {error}")))?;
+    let scope = held_out(scope, args.held_out);
     let scope = Scope { undated: args.undated.map(undated), ..scope };
     let mut tables = vec!["sessions", "verdicts"];
     tables.extend(scope.tables().chain(tables_of_dimension(by).iter().copied()));

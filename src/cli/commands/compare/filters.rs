@@ -48,6 +48,14 @@ pub(in crate::cli::commands) fn cohort(
     Ok(scope)
 }
 
+/// The scope with only the tasks that are held out, if they are chosen.
+pub(super) fn held_out(mut scope: Scope, is_chosen: bool) -> Scope {
+    if is_chosen {
+        scope.only.push(("set".to_owned(), "held_out".to_owned()));
+    }
+    scope
+}
+
 /// Splits filters at commas. A part without `=` belongs to the value before it.
 fn split(text: &str) -> Vec<String> {
     let mut filters: Vec<String> = Vec::new();

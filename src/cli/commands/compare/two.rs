@@ -6,7 +6,7 @@ use agentlogs::analysis::present::{self, Roles};
 use agentlogs::analysis::reports::Scope;
 use polars::prelude::*;
 
-use super::filters::cohort;
+use super::filters::{cohort, held_out};
 use super::{by, tasks};
 use crate::cli::args::Compare;
 use crate::cli::commands::numbers::{Numbers, in_points};
@@ -25,7 +25,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     let of = |texts: &[String], flag: &str| {
         let found = cohort(texts, args.timezone.clone(), settings);
         let found = found.map_err(|error| WrongCommandLine(format!("{flag}: {error}")))?;
-        Ok::<_, WrongCommandLine>(Scope { undated: args.undated.map(undated), ..found })
+        Ok::<_, WrongCommandLine>(Scope { undated: args.undated.map(undated), ..held_out(found, args.held_out) })
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let numbers = Numbers::of(args.printed, settings);
