@@ -197,6 +197,9 @@ pub(super) fn of_patch(path: &str, patch: &str) -> Option<Sign> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::shared::builder::tests::builder;
+    use crate::adapters::shared::tools::ToolArguments;
+    use crate::json;
 
     #[test]
     fn files_of_verifiers_and_tests_are_found_by_their_names() {
@@ -224,6 +227,37 @@ mod tests {
                 .iter()
                 .any(|it| is_test(it))
         );
+    }
+
+    #[test]
+    fn calls_and_changes_of_a_session_have_their_sign() {
+        let mut builder = builder();
+        let mut of = |id: &str, tool: &str, arguments: &str| {
+            let call = builder.call(id, tool, 1, None);
+            let given: ToolArguments<'_> = json::from_slice(arguments.as_bytes()).unwrap();
+            builder.arguments_read_with_call(call, &given);
+            call
+        };
+        let calls = [
+            of("a", "Read", r#"{"file_path":"/tests/verifier/test.py"}"#),
+            of("b", "Write", r#"{"file_path":"/logs/verifier/reward.txt","content":"1"}"#),
+            of("c", "WebSearch", r#"{"query":"task"}"#),
+            of("d", "Bash", r#"{"command":"git reflog"}"#),
+            of("e", "Read", r#"{"file_path":"src/main.rs"}"#),
+            of("f", "apply_patch", r#"{}"#),
+        ];
+        let patch = "*** Begin Patch\n*** Delete File: tests/test_a.py\n*** End Patch";
+        builder.patch(calls[5], patch, 1, None);
+        let signs = calls.map(|call| builder.session.tool_calls[call].sign);
+        let expected = [
+            Some(Sign::VerifierRead),
+            Some(Sign::VerifierChanged),
+            Some(Sign::WebUsed),
+            Some(Sign::HistorySearched),
+            None,
+            Some(Sign::TestDeleted),
+        ];
+        assert_eq!(signs, expected);
     }
 
     #[test]

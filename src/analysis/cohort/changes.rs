@@ -4,15 +4,19 @@
 //! compared with the largest ones of random orders of the same values. If fewer than a share of them is as large, the sequence is divided
 //! there, and both parts are tested. Ranks make a single expensive session no change.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::permutation::{permutations, shuffle};
+use super::permutation::{ENOUGH, permutations, shuffle};
 use crate::analysis::outcomes::statistics::SEED;
 
 /// The fewest values before and after a change.
 pub(in crate::analysis) const MIN_PART: usize = 10;
 /// The number of resamples for the interval of a position.
 const RESAMPLES: usize = 199;
+
+/// Finds where a part changed most, and the p-value.
+type Test<'t> = dyn FnMut(Range<usize>) -> Option<(usize, f64)> + 't;
 
 /// A change in a sequence of values.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,9 +41,14 @@ pub(in crate::analysis) struct Changes {
 
 /// The changes of a sequence. A part is divided if its p-value is below `level`.
 pub(in crate::analysis) fn changes(values: &[f64], level: f64) -> Changes {
-    let of = |part: Range<usize>| {
-        let of_part = values.get(part.clone()).unwrap_or_default();
-        test(of_part, permutations(of_part.len())).map(|(at, p_value)| (part.start + at, p_value))
+    // Parts are tested again when positions move.
+    let mut known: HashMap<Range<usize>, Option<(usize, f64)>> = HashMap::new();
+    let mut of = |part: Range<usize>| {
+        *known.entry(part.clone()).or_insert_with(|| {
+            let of_part = values.get(part.clone()).unwrap_or_default();
+            let permutations = permutations(of_part.len()).max(least_permutations(level));
+            test(of_part, permutations).map(|(at, p_value)| (part.start + at, p_value))
+        })
     };
     let mut p_value = None;
     let mut positions = Vec::new();
@@ -53,49 +62,55 @@ pub(in crate::analysis) fn changes(values: &[f64], level: f64) -> Changes {
         }
     }
     positions.sort_unstable();
-    Changes { changes: refined(positions, values, level, of), p_value }
+    Changes { changes: refined(positions, values, level, &mut of), p_value }
 }
 
 /// The fewest positions that leave no change in a part. The first ones were found in longer parts with several changes, so that one of
 /// them may be a mixture of two others.
-fn refined(
-    mut positions: Vec<usize>,
-    values: &[f64],
-    level: f64,
-    test: impl Fn(Range<usize>) -> Option<(usize, f64)>,
-) -> Vec<Change> {
-    let edges = |positions: &[usize]| [&[0], positions, &[values.len()]].concat();
-    // The parts before and after the position of an index.
-    let around = |positions: &[usize], index: usize| {
-        let edges = edges(positions);
-        edges.get(index).copied().unwrap_or(0)..edges.get(index + 2).copied().unwrap_or(values.len())
-    };
-    let moved = |mut positions: Vec<usize>| {
-        for index in 0..positions.len() {
-            let (at, _) = test(around(&positions, index)).filter(|(_, p_value)| *p_value < level)?;
-            positions[index] = at;
-        }
-        Some(positions)
-    };
-    let leaves_none = |positions: &Vec<usize>| {
-        let edges = edges(positions);
-        let mut parts = edges.iter().zip(edges.iter().skip(1));
-        parts.all(|(start, end)| test(*start..*end).is_none_or(|(_, p_value)| p_value >= level))
-    };
-    let without = |positions: &[usize], index: usize| {
+fn refined(mut positions: Vec<usize>, values: &[f64], level: f64, test: &mut Test<'_>) -> Vec<Change> {
+    while let Some(fewer) = (0..positions.len()).find_map(|index| {
         let others = positions.iter().enumerate().filter(|(other, _)| *other != index);
-        moved(others.map(|(_, at)| *at).collect()).filter(&leaves_none)
-    };
-    while let Some(fewer) = (0..positions.len()).find_map(|index| without(&positions, index)) {
+        let moved = moved(others.map(|(_, at)| *at).collect(), values.len(), level, test)?;
+        leaves_none(&moved, values.len(), level, test).then_some(moved)
+    }) {
         positions = fewer;
     }
-    positions = moved(positions.clone()).unwrap_or(positions);
+    positions = moved(positions.clone(), values.len(), level, test).unwrap_or(positions);
     let change = |index: usize| {
-        let part = around(&positions, index);
+        let part = around(&positions, index, values.len());
         let (at, p_value) = test(part.clone())?;
         Some(Change { at, between: interval(values, at, &part), part, p_value })
     };
     (0..positions.len()).filter_map(change).collect()
+}
+
+/// The two parts before and after the position of an index.
+fn around(positions: &[usize], index: usize, end: usize) -> Range<usize> {
+    let start = index.checked_sub(1).and_then(|before| positions.get(before)).copied().unwrap_or(0);
+    start..positions.get(index + 1).copied().unwrap_or(end)
+}
+
+/// The positions, each where the parts around it change most; `None` if one of them does not change.
+fn moved(mut positions: Vec<usize>, end: usize, level: f64, test: &mut Test<'_>) -> Option<Vec<usize>> {
+    for index in 0..positions.len() {
+        let (at, _) = test(around(&positions, index, end)).filter(|(_, p_value)| *p_value < level)?;
+        positions[index] = at;
+    }
+    Some(positions)
+}
+
+/// Whether no part between these positions changes.
+fn leaves_none(positions: &[usize], end: usize, level: f64, test: &mut Test<'_>) -> bool {
+    let starts = std::iter::once(0).chain(positions.iter().copied());
+    let ends = positions.iter().copied().chain([end]);
+    starts.zip(ends).all(|(start, end)| test(start..end).is_none_or(|(_, p_value)| p_value >= level))
+}
+
+/// The fewest permutations by which a p-value can be below a level by far.
+fn least_permutations(level: f64) -> usize {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive number below 1,000,000")]
+    let least = (2.0 / level.clamp(1e-5, 1.0)).ceil() as usize;
+    least
 }
 
 /// Where a sequence changed most, and how often a random order changes as much; `None` with too few values.
@@ -108,9 +123,12 @@ fn test(values: &[f64], permutations: usize) -> Option<(usize, f64)> {
     let mut random = oorandom::Rand64::new(SEED);
     let count = ranks.len();
     let mut as_large = 0_u32;
-    for _ in 0..permutations {
+    for tried in 1..=permutations {
         shuffle(&mut ranks, count, &mut random);
         as_large += u32::from(largest(&ranks).is_some_and(|(_, it)| it >= observed - 1e-9));
+        if as_large >= ENOUGH {
+            return Some((at, f64::from(as_large) / tried as f64));
+        }
     }
     Some((at, (f64::from(as_large) + 1.0) / (permutations as f64 + 1.0)))
 }

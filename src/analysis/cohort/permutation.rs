@@ -5,12 +5,16 @@ use crate::analysis::outcomes::statistics::SEED;
 /// The number of permutations. Large groups have fewer, so that a test takes a second at most.
 const MAX_PERMUTATIONS: usize = 9_999;
 const MIN_PERMUTATIONS: usize = 999;
-const MAX_MOVED: usize = 5_000_000;
+const MAX_MOVED: usize = 2_000_000;
 
 /// How many permutations of so many values are tried.
 pub(in crate::analysis) fn permutations(count: usize) -> usize {
     (MAX_MOVED / count.max(1)).clamp(MIN_PERMUTATIONS, MAX_PERMUTATIONS)
 }
+
+/// A test ends once so many permutations were as extreme as the values: the p-value is large, and more permutations would only make it more
+/// precise. Besag and Clifford 1991.
+pub(super) const ENOUGH: u32 = 20;
 
 /// Moves random values to the first `count` places: the first part of a shuffle of Fisher and Yates.
 pub(super) fn shuffle(values: &mut [f64], count: usize, random: &mut oorandom::Rand64) {

@@ -87,10 +87,7 @@ impl Report {
             Body::Groups(Groups { rows, measures, .. }) => {
                 dimension.is_of(|column| rows.has(column)) && measures.iter().all(|it| it.name != dimension.name)
             }
-            Body::List(list) => {
-                let is_time = dimension.is_time() || dimension.is_recurring();
-                list.has(sessions::SESSION_ID) && !is_time && dimension.is_of(|column| list.has(column))
-            }
+            Body::List(list) => list.has(sessions::SESSION_ID) && dimension.is_of(|column| list.has(column)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! `report trends`: when the means of sessions changed, and what else changed there. docs/evaluations.md#did-it-become-worse explains it.
+//! `report trends`: when the means of sessions changed, and what else changed there. docs/evaluations.md#did-it-become-worse.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -271,9 +271,9 @@ fn frame(by: &[String], lines: &[Line<'_>], facts: &HashMap<Key, Facts>) -> Pola
         time("latest_at", |change| change.between.1)?,
         float("before", |line| line.before),
         float("after", |line| line.after),
+        Column::new("changed".into(), lines.iter().map(|line| changed(line, facts)).collect::<Vec<_>>()),
         Column::new("sessions".into(), counts),
         float("p_value", |line| line.p_value),
-        Column::new("changed".into(), lines.iter().map(|line| changed(line, facts)).collect::<Vec<_>>()),
     ]);
     DataFrame::new(lines.len(), columns)
 }

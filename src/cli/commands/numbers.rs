@@ -1,7 +1,7 @@
 //! Numbers of measures as columns: for people as texts with the unit of each measure, else rounded.
 
 use agentlogs::analysis::present::{Currency, human, measured};
-use polars::prelude::Column;
+use polars::prelude::{Column, DataFrame, DataType, PolarsResult};
 
 use crate::cli::args::{Format, Printed};
 use crate::cli::commands::output::is_human;
@@ -33,6 +33,21 @@ impl Numbers {
     /// The same of differences.
     pub(super) fn differences<'m>(self, name: &str, lines: impl Iterator<Item = (&'m str, Option<f64>)>) -> Column {
         self.column_of(name, lines, in_points)
+    }
+
+    /// The rows of `report trends` for people: the values before and after a change in the unit of the measure that the row names.
+    pub(super) fn of_trends(self, rows: &DataFrame) -> PolarsResult<DataFrame> {
+        let measures = rows.column("measure")?.str()?.clone();
+        let named = || measures.iter().map(Option::unwrap_or_default);
+        let mut rows = rows.clone();
+        for name in ["before", "after"] {
+            let values = rows.column(name)?.cast(&DataType::Float64)?.f64()?.clone();
+            let column = self.column(name, named().zip(values.iter()));
+            rows.with_column(column)?;
+        }
+        let names = named().map(|name| self.currency.name_of(name)).collect::<Vec<_>>();
+        rows.with_column(Column::new("measure".into(), names))?;
+        Ok(rows)
     }
 
     fn column_of<'m>(

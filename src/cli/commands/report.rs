@@ -11,9 +11,10 @@ use agentlogs::store::frames::sessions;
 use anyhow::Context;
 use polars::prelude::*;
 
+use super::numbers::Numbers;
 use super::output::{Layout, complain, is_on_terminal, print, row_limit, say, state_currency, terminal_width};
 use super::resolve::{
-    cost, empty_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged, unjudged,
+    cost, empty_table_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged, unjudged,
 };
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
@@ -88,10 +89,11 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let style =
         ReportStyle { dimensions: answer.dimensions, has_total: total.is_some(), currency: settings.shown_currency() };
     let (left_out, judged) = (answer.left_out, answer.judged);
-    let empty = (answer.rows.height() == 0).then(|| empty_reason(&opened.frames, &options.scope)).flatten();
+    let empty = (answer.rows.height() == 0).then(|| empty_table_reason(&opened.frames, &options.scope)).flatten();
     let rows = if is_for_people {
         let rows = if args.tree { &tree_for_people(&answer.rows, &opened.frames)? } else { &answer.rows };
         let rows = for_people(rows, answer.dimensions, total.as_ref())?;
+        let rows = if report.name == "trends" { Numbers::of(args.printed, settings).of_trends(&rows)? } else { rows };
         in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
     } else {
         answer.rows
@@ -103,7 +105,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let names = match style.dimensions {
         // Sessions of a tree are named by their id, windows by their runtime, name and end, findings by their first column.
         0 if args.tree => Some(1),
-        0 => (report.name == "limits").then_some(3),
+        0 if report.name == "limits" => Some(3),
+        0 => (report.name == "trends").then_some(1),
+        dimensions if report.name == "trends" => Some(dimensions + 1),
         dimensions => Some(dimensions),
     };
     let roles = Roles { names, main: main.filter(|_| style.dimensions > 0 || args.tree), sentences: &[] };

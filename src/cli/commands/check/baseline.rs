@@ -74,12 +74,15 @@ pub(super) fn run(args: Check, baseline: &str, settings: &Settings) -> anyhow::R
     state_left_out("", &left_out, "session", "start");
     let worse = lines.iter().filter(|line| line.is_worse()).count();
     let tested = lines.iter().filter(|line| line.p_adjusted.is_some()).count();
-    if tested == 0 {
+    let has_baseline = lines.iter().any(|line| line.baseline_sessions > 0);
+    if !has_baseline {
+        say("the baseline has no session in scope: the filters other than those of time apply to it, too");
+    } else if tested == 0 {
         say("nothing is tested: a test needs 10 sessions of the baseline and 10 others");
     } else {
         say(&format!("{worse} of {} became worse", counted(tested, "tested measure")));
     }
-    Ok(match (worse, matches_nothing && !args.allow_empty) {
+    Ok(match (worse, (matches_nothing || !has_baseline) && !args.allow_empty) {
         (1.., _) => Outcome::Exceeded,
         (0, true) => Outcome::NothingMatched,
         (0, false) => Outcome::Done,
