@@ -22,6 +22,6 @@ impl Look {
     /// The style of timelines.
     pub(super) fn style(&self, width: usize, is_whole: bool) -> TextStyle {
         let (currency, zone) = (self.currency, self.now.time_zone().clone());
-        TextStyle { width, color: false, currency, zone, is_whole }
+        TextStyle { width, color: false, currency, zone, is_whole, is_exact: false, limit: None }
     }
 }

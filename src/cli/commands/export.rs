@@ -14,6 +14,8 @@ use agentlogs::analysis::reports::{Frames, Scope};
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::{PartitionBy, shown};
 use anyhow::{Context, bail};
+use clap::ValueEnum as _;
+use clap::builder::PossibleValue;
 
 use super::output::{complain, say};
 use super::resolve::{report_error, scope, state_left_out, state_lower_bound, state_unmatched};
@@ -156,13 +158,9 @@ fn check(args: &Export) -> Result<(), WrongCommandLine> {
     if let Some(name) = args.tables.iter().find(|name| !TABLES.contains(&name.as_str())) {
         return wrong(format!("no table {name:?}; there are: {}", TABLES.join(", ")));
     }
-    let kind_of_sessions = match args.kind {
-        Kind::Atif => Some("atif"),
-        Kind::Evidence => Some("evidence"),
-        Kind::Otlp => Some("otlp"),
-        _ => None,
-    };
-    if let Some(kind) = kind_of_sessions.filter(|_| !args.tables.is_empty()) {
+    if matches!(args.kind, Kind::Atif | Kind::Evidence | Kind::Otlp) && !args.tables.is_empty() {
+        let kind = args.kind.to_possible_value();
+        let kind = kind.as_ref().map_or("", PossibleValue::get_name);
         return wrong(format!("--table cannot be used with --as {kind}, which writes sessions"));
     }
     if args.with_text && args.kind != Kind::Evidence {
