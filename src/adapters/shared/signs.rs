@@ -84,7 +84,7 @@ pub(super) fn of_command(program: &str, arguments: &[Cow<'_, str>], kind: Comman
     let of_files = || match kind {
         // The last file of a copy is the only one that changes.
         CommandKind::Edit if matches!(program, "cp" | "copy" | "Copy-Item" | "ln") => {
-            let changes = operands().last().is_some_and(is_of_verifier);
+            let changes = operands().next_back().is_some_and(is_of_verifier);
             let reads = || operands().any(is_of_verifier).then_some(Sign::VerifierRead);
             if changes { Some(Sign::VerifierChanged) } else { reads() }
         }
@@ -129,7 +129,7 @@ fn of_git(arguments: &[Cow<'_, str>]) -> Option<Sign> {
 fn is_of_web(word: &str) -> bool {
     let Some(("http" | "https", rest)) = word.split_once("://") else { return false };
     let host = rest.split(['/', ':', '?']).next().unwrap_or_default();
-    let is_local = matches!(host, "localhost" | "host.docker.internal" | "") || host.ends_with(".local");
+    let is_local = matches!(host, "localhost" | "host.docker.internal" | "") || host.strip_suffix(".local").is_some();
     let is_address = host.starts_with('[') || host.bytes().all(|it| it.is_ascii_digit() || it == b'.');
     !is_local && !is_address && host.contains('.')
 }
@@ -244,7 +244,7 @@ mod tests {
             of("c", "WebSearch", r#"{"query":"task"}"#),
             of("d", "Bash", r#"{"command":"git reflog"}"#),
             of("e", "Read", r#"{"file_path":"src/main.rs"}"#),
-            of("f", "apply_patch", r#"{}"#),
+            of("f", "apply_patch", "{}"),
         ];
         let patch = "*** Begin Patch\n*** Delete File: tests/test_a.py\n*** End Patch";
         builder.patch(calls[5], patch, 1, None);

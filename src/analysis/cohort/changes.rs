@@ -52,7 +52,7 @@ pub(in crate::analysis) fn changes(values: &[f64], level: f64) -> Changes {
     };
     let mut p_value = None;
     let mut positions = Vec::new();
-    let mut open = vec![0..values.len()];
+    let mut open = Vec::from([0..values.len()]);
     while let Some(part) = open.pop() {
         let Some((at, found)) = of(part.clone()) else { continue };
         p_value.get_or_insert(found);
@@ -94,7 +94,7 @@ fn around(positions: &[usize], index: usize, end: usize) -> Range<usize> {
 fn moved(mut positions: Vec<usize>, end: usize, level: f64, test: &mut Test<'_>) -> Option<Vec<usize>> {
     for index in 0..positions.len() {
         let (at, _) = test(around(&positions, index, end)).filter(|(_, p_value)| *p_value < level)?;
-        positions[index] = at;
+        *positions.get_mut(index)? = at;
     }
     Some(positions)
 }

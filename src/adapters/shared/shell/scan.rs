@@ -240,12 +240,11 @@ impl Found {
                 _ => is_program_name(name).then(|| name.into()),
             };
         }
-        let (purpose, sign) = match inner {
-            Some(inner) => (inner.purpose, inner.sign),
-            None => {
-                let purpose = kind::purpose(&words, nested(depth));
-                (Some(purpose), signs::of_command(name, words.get(1..).unwrap_or_default(), purpose.kind))
-            }
+        let (purpose, sign) = if let Some(inner) = inner {
+            (inner.purpose, inner.sign)
+        } else {
+            let purpose = kind::purpose(&words, nested(depth));
+            (Some(purpose), signs::of_command(name, words.get(1..).unwrap_or_default(), purpose.kind))
         };
         self.sign = [sign, redirections.sign].into_iter().fold(self.sign, Sign::stronger);
         let purpose = purpose.unwrap_or(Purpose::of(CommandKind::Other)).piped(is_piped);
