@@ -32,6 +32,10 @@ fn number(row: &Value, name: &str) -> f64 {
     row[name].as_f64().unwrap_or(f64::NAN)
 }
 
+fn count(row: &Value, name: &str) -> i64 {
+    row[name].as_i64().unwrap_or(-1)
+}
+
 fn is_near(found: f64, expected: f64) -> bool {
     (found - expected).abs() < 5e-5
 }
@@ -42,14 +46,14 @@ fn is_near(found: f64, expected: f64) -> bool {
 fn pass_rates_have_the_intervals_of_statsmodels() {
     let rows = json(&["report", "outcomes", "--by", "agent", "--sort", "+agent"]);
     let expected = [
-        ("claude-code", [36.0, 23.0, 12.0, 1.0], [0.491_519, 0.791_683]),
-        ("codex", [36.0, 25.0, 8.0, 3.0], [0.589_754, 0.871_683]),
-        ("gemini-cli", [36.0, 12.0, 21.0, 3.0], [0.221_872, 0.533_838]),
+        ("claude-code", [36, 23, 12, 1], [0.491_519, 0.791_683]),
+        ("codex", [36, 25, 8, 3], [0.589_754, 0.871_683]),
+        ("gemini-cli", [36, 12, 21, 3], [0.221_872, 0.533_838]),
     ];
     assert_eq!(rows.len(), expected.len());
     for (row, (agent, counts, interval)) in rows.iter().zip(expected) {
         assert_eq!(text(row, "agent"), agent);
-        assert_eq!(["trials", "passed", "failed", "unjudged"].map(|name| number(row, name)), counts, "{agent}");
+        assert_eq!(["trials", "passed", "failed", "unjudged"].map(|name| count(row, name)), counts, "{agent}");
         let found = ["pass_rate_low", "pass_rate_high"].map(|name| number(row, name));
         assert!(is_near(found[0], interval[0]) && is_near(found[1], interval[1]), "{agent} {found:?}");
     }
@@ -70,17 +74,17 @@ fn agents_differ_as_by_fisher_and_holm() {
 #[test]
 fn failures_have_the_classes_of_their_ends() {
     let rows = json(&["report", "failures", "--by", "failure_class,agent"]);
-    let mut found: BTreeMap<String, f64> = BTreeMap::new();
+    let mut found: BTreeMap<String, i64> = BTreeMap::new();
     for row in &rows {
-        *found.entry(text(row, "failure_class").to_owned()).or_default() += number(row, "sessions");
+        *found.entry(text(row, "failure_class").to_owned()).or_default() += count(row, "sessions");
     }
     let expected = [
-        ("gave_up", 6.0),
-        ("infrastructure", 1.0),
-        ("judged_wrong", 19.0),
-        ("timeout", 6.0),
-        ("unverified", 7.0),
-        ("verified_red", 9.0),
+        ("gave_up", 6),
+        ("infrastructure", 1),
+        ("judged_wrong", 19),
+        ("timeout", 6),
+        ("unverified", 7),
+        ("verified_red", 9),
     ];
     assert_eq!(found, expected.map(|(class, count)| (class.to_owned(), count)).into());
 }
@@ -89,8 +93,8 @@ fn failures_have_the_classes_of_their_ends() {
 fn signs_of_the_job_are_counted() {
     let rows = json(&["report", "integrity"]);
     let found: Vec<_> =
-        rows.iter().map(|row| (text(row, "sign"), number(row, "calls"), number(row, "passed_sessions"))).collect();
-    assert_eq!(found, [("history_searched", 1.0, 0.0), ("verifier_read", 1.0, 1.0)]);
+        rows.iter().map(|row| (text(row, "sign"), count(row, "calls"), count(row, "passed_sessions"))).collect();
+    assert_eq!(found, [("history_searched", 1, 0), ("verifier_read", 1, 1)]);
 }
 
 /// The pack has the failures of `report failures` that are of tasks to learn from, each with the line that shows it.
@@ -100,21 +104,21 @@ fn evidence_has_each_failure_to_learn_from() {
     let directory = folder.path().join("evidence");
     command(&["export", directory.to_str().unwrap(), "--as", "evidence", "--with-text", "--logs", "demo-evaluation"]);
     let pack: Value = serde_json::from_slice(&fs::read(directory.join("evidence.json")).unwrap()).unwrap();
-    let mut expected: BTreeMap<String, f64> = BTreeMap::new();
-    let mut held_out = 0.0;
+    let mut expected: BTreeMap<String, i64> = BTreeMap::new();
+    let mut held_out = 0;
     for row in json(&["report", "failures", "--by", "failure_class,set"]) {
         match text(&row, "set") {
-            "held_out" => held_out += number(&row, "sessions"),
-            _ => *expected.entry(text(&row, "failure_class").to_owned()).or_default() += number(&row, "sessions"),
+            "held_out" => held_out += count(&row, "sessions"),
+            _ => *expected.entry(text(&row, "failure_class").to_owned()).or_default() += count(&row, "sessions"),
         }
     }
     let classes = pack["classes"].as_array().unwrap();
-    let found: BTreeMap<String, f64> =
-        classes.iter().map(|class| (text(class, "class").to_owned(), number(class, "sessions"))).collect();
+    let found: BTreeMap<String, i64> =
+        classes.iter().map(|class| (text(class, "class").to_owned(), count(class, "sessions"))).collect();
     assert_eq!(found, expected);
-    assert!(held_out > 0.0 && number(&pack, "held_out_sessions") == held_out);
+    assert!(held_out > 0 && count(&pack, "held_out_sessions") == held_out);
     let cases: Vec<&Value> = classes.iter().flat_map(|class| class["cases"].as_array().unwrap()).collect();
-    assert_eq!(cases.len() as f64, number(&pack, "sessions"));
+    assert_eq!(i64::try_from(cases.len()).unwrap(), count(&pack, "sessions"));
     let mut compared = 0;
     for case in cases {
         let (path, line) = (text(case, "source_path"), number(case, "line"));

@@ -279,6 +279,8 @@ fn the_size_is_that_of_the_terminal() {
         let command =
             format!("stty cols 90 rows 30; {columns} '{program}' query 'SELECT * FROM turns LIMIT 9' 2>/dev/null");
         let mut script = Command::new("script");
+        // The working directory of the tests may be gone: `commands` runs in a temporary one.
+        script.current_dir(root());
         script.args(["-qec", &command, "/dev/null"]).env("AGENTLOGS_ARCHIVE", &archive).env("HOME", folder.path());
         script.env_remove("COLUMNS").env_remove("LINES").env("TERM", "xterm").env_remove("AGENTLOGS_TERMINAL");
         let mut child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;

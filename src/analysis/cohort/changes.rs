@@ -52,8 +52,9 @@ pub(in crate::analysis) fn changes(values: &[f64], level: f64) -> Changes {
     };
     let mut p_value = None;
     let mut positions = Vec::new();
-    let mut open = Vec::from([0..values.len()]);
-    while let Some(part) = open.pop() {
+    let mut open = Vec::new();
+    let mut next = Some(0..values.len());
+    while let Some(part) = next.take().or_else(|| open.pop()) {
         let Some((at, found)) = of(part.clone()) else { continue };
         p_value.get_or_insert(found);
         if found < level {
@@ -160,8 +161,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     order.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut ranks = vec![0.0; values.len()];
     let mut below = 0;
-    for equal in order.chunk_by(|a, b| a.0 == b.0) {
-        let rank = below as f64 + (equal.len() as f64 + 1.0) / 2.0;
+    for equal in order.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq()) {
+        let rank = below as f64 + f64::midpoint(equal.len() as f64, 1.0);
         for (_, index) in equal {
             if let Some(of_value) = ranks.get_mut(*index) {
                 *of_value = rank;

@@ -46,19 +46,19 @@ pub(super) struct Failure {
 
 computed_columns! {
     /// The outcome of the session's trial.
-    PASSED: MaybeFlag = "outcome_passed";
+    TRIAL_PASSED: MaybeFlag = "outcome_passed";
     /// Its task.
-    TASK: Text = "outcome_task";
+    TRIAL_TASK: Text = "outcome_task";
     /// Its name.
-    TRIAL: Text = "outcome_trial";
+    TRIAL_NAME: Text = "outcome_trial";
     /// The class of a failed session.
-    CLASS: Text = "failure_class";
+    CLASS_OF_FAILURE: Text = "failure_class";
     /// What shows it.
-    SIGN: Text = "failure_sign";
+    SIGN_OF_FAILURE: Text = "failure_sign";
     /// The log that shows it.
-    PATH: Text = "failure_path";
+    PATH_OF_FAILURE: Text = "failure_path";
     /// The line there.
-    LINE: Int = "failure_line";
+    LINE_OF_FAILURE: Int = "failure_line";
 }
 
 rows! {
@@ -69,13 +69,13 @@ rows! {
         model: sessions::CANONICAL_MODEL,
         agent: sessions::AGENT,
         cost_usd: sessions::COST_USD,
-        passed: PASSED,
-        task: TASK,
-        trial: TRIAL,
-        class: CLASS,
-        sign: SIGN,
-        path: PATH,
-        line: LINE,
+        passed: TRIAL_PASSED,
+        task: TRIAL_TASK,
+        trial: TRIAL_NAME,
+        class: CLASS_OF_FAILURE,
+        sign: SIGN_OF_FAILURE,
+        path: PATH_OF_FAILURE,
+        line: LINE_OF_FAILURE,
     }
 
     /// The columns of calls.

@@ -24,12 +24,11 @@ pub(super) fn into_json(text: &str, key: &str, server: &Value) -> anyhow::Result
         Some(_) => bail!("contains another server {NAME:?}; remove it, or change it by hand"),
         None => servers.insert(NAME.to_owned(), server.clone()),
     };
-    let added = match place_after_key(text, key) {
-        Some(place) => inserted(text, place, &format!("\"{NAME}\": {}", pretty(server, "    ")?), "    "),
-        None => {
-            let place = text.find('{').context("is not a JSON object")? + 1;
-            inserted(text, place, &format!("\"{key}\": {}", pretty(&named(server), "  ")?), "  ")
-        }
+    let added = if let Some(place) = place_after_key(text, key) {
+        inserted(text, place, &format!("\"{NAME}\": {}", pretty(server, "    ")?), "    ")
+    } else {
+        let place = text.find('{').context("is not a JSON object")? + 1;
+        inserted(text, place, &format!("\"{key}\": {}", pretty(&named(server), "  ")?), "  ")
     };
     // Repeated keys, and keys with escapes, are not worth a better search.
     if serde_json::from_str::<Value>(&added).ok() != Some(Value::Object(expected)) {
