@@ -312,7 +312,7 @@ impl Grouping {
 fn or_none(column: &str, has: impl Fn(&str) -> bool) -> Expr {
     let is_shown = match column {
         turns::AGENT_TYPE => col(turns::IS_SUBAGENT).not(),
-        _ if has(turns::TOOL_CALLS) => col(turns::TOOL_CALLS).is_not_null(),
+        _ if has(turns::GRAIN) => col(turns::TOOL_CALLS).is_not_null(),
         _ => lit(has(tool_calls::CALL_ID)),
     };
     when(col(column).is_null().and(is_shown)).then(lit(NONE)).otherwise(col(column))
