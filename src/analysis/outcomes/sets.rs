@@ -23,6 +23,9 @@ mod tests {
         let held_out = (0..10_000).filter(|number| set_of_task(&format!("task-{number}")) == HELD_OUT).count();
         assert!((2_800..3_200).contains(&held_out), "{held_out}");
         // The sets of a task must not change: what was learned from would be tested.
-        assert_eq!(["a", "b", "c", "d", "e", "f"].map(set_of_task), ["learn", "learn", "held_out", "learn", "learn", "held_out"]);
+        assert_eq!(
+            ["a", "b", "c", "d", "e", "f"].map(set_of_task),
+            ["learn", "learn", "held_out", "learn", "learn", "held_out"]
+        );
     }
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// The help of the option that names the archive.
 const ARCHIVE: &str = "The directory of the archive [env: AGENTLOGS_ARCHIVE] [default: your own, see agentlogs config]";
 
-/// Answer the questions of agents about the archive, by the Model Context Protocol
+/// Answer questions of agents, by the Model Context Protocol
 ///
 /// The server reads requests from standard input and writes answers to standard output, a JSON object per line. Its tools only read.
 /// Answers have at most 2000 bytes unless a call asks for more, and a cursor for the remainder. docs/mcp.md describes the tools.
