@@ -5,7 +5,9 @@ mod kind;
 mod programs;
 mod redirections;
 mod scan;
+mod skip;
 mod words;
 
 pub(super) use scan::shell_command_in;
 pub use scan::{ShellCommand, shell_command, shell_command_of_words};
+pub(super) use words::base_name;

@@ -337,6 +337,6 @@ fn after_heredocs<'a>(text: &'a str, heredocs: &mut Vec<Heredoc<'_>>) -> &'a str
 }
 
 /// The last part of a path.
-pub(super) fn base_name(path: &str) -> &str {
+pub fn base_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or_default()
 }
