@@ -1,4 +1,5 @@
 """An evaluation with Harbor: three agents, twelve tasks, three attempts. Beside the demo, as it is no part of the team's bill."""
+import harbor
 from claude import transcript
 from codex import rollout
 from model import Session, Step, digest, edit, iso, read, run, seconds, token, uuid4, when
@@ -70,20 +71,9 @@ def session(agent, model, start, task, attempt, end):
 
 
 def result(agent, version, model, provider, start, task, trial, end):
-    """Harbor's result of a trial."""
-    at = lambda after: iso(when(start) + seconds(after))[:19]
-    error = {"timeout": ("AgentTimeoutError", "Agent execution timed out after 600.0 seconds"),
-             "broken": ("EnvironmentStartError", "docker compose up failed: no space left on device")}.get(end)
-    phases = {} if end == "broken" else {
-        "agent_execution": {"started_at": at(-1), "finished_at": at(200)}, "verifier": {"started_at": at(201), "finished_at": at(220)}}
-    return {
-        "id": uuid4(JOB, trial), "task_name": task, "trial_name": trial, "trial_uri": f"file:///jobs/{JOB}/{trial}",
-        "task_id": {"path": f"tasks/{task}"}, "source": "tidewater-tasks", "task_checksum": digest(task)[:16],
-        "config": {"agent": {"name": agent, "model_name": f"{provider}/{model}"}},
-        "agent_info": {"name": agent, "version": version, "model_info": {"name": model, "provider": provider}},
-        "agent_result": {"n_input_tokens": None, "n_cache_tokens": None, "n_output_tokens": None, "cost_usd": None},
-        "verifier_result": None if error else {"rewards": {"reward": float(end == "passed")}},
-        "exception_info": {"exception_type": error[0], "exception_message": error[1], "exception_traceback": "",
-                           "occurred_at": at(200)} if error else None,
-        "started_at": at(-40), "finished_at": at(220),
-        "environment_setup": {"started_at": at(-40), "finished_at": at(-12)}} | phases
+    error = {"timeout": ("AgentTimeoutError", "Agent execution timed out after 600.0 seconds", 200),
+             "broken": ("EnvironmentStartError", "docker compose up failed: no space left on device", 200)}.get(end)
+    phases = {"environment_setup": (-40, -12)}
+    if end != "broken":
+        phases |= {"agent_execution": (-1, 200), "verifier": (201, 220)}
+    return harbor.result(uuid4(JOB, trial), JOB, trial, start, task, (agent, version, model, provider), end == "passed", error, phases, 220)

@@ -1,4 +1,5 @@
 """An evaluation of two prompts with Harbor: twelve tasks, one trial each. Prompt B asks for a test first."""
+import harbor
 from model import Session, Step, digest, edit, iso, read, run, seconds, uuid4, when
 
 # Whether the trials with prompt A and prompt B passed.
@@ -44,21 +45,9 @@ def session(name, start, task, prompt, passed, timed_out):
 
 
 def result(job, trial, session, task, passed, timed_out):
-    """Harbor's result of a trial."""
-    start = when(session.start)
-    at = lambda after: iso(start + seconds(after))[:19]
-    return {
-        "id": uuid4(job, task), "task_name": task, "trial_name": trial, "trial_uri": f"file:///jobs/{job}/{trial}",
-        "task_id": {"path": f"tasks/{task}"}, "source": "tidewater-tasks", "task_checksum": digest(task)[:16],
-        "config": {"agent": {"name": "claude-code", "model_name": f"anthropic/{MODEL}"}},
-        "agent_info": {"name": "claude-code", "version": "2.1.296", "model_info": {"name": MODEL, "provider": "anthropic"}},
-        "agent_result": {"n_input_tokens": None, "n_cache_tokens": None, "n_output_tokens": None, "cost_usd": None},
-        "verifier_result": None if timed_out else {"rewards": {"reward": float(passed)}},
-        "exception_info": {"exception_type": "AgentTimeoutError", "exception_message": "Agent execution timed out after 600.0 seconds",
-                           "exception_traceback": "", "occurred_at": at(600)} if timed_out else None,
-        "started_at": at(-40), "finished_at": at(640),
-        "environment_setup": {"started_at": at(-40), "finished_at": at(-12)}, "agent_setup": {"started_at": at(-12), "finished_at": at(-1)},
-        "agent_execution": {"started_at": at(-1), "finished_at": at(600)}, "verifier": {"started_at": at(601), "finished_at": at(640)}}
+    error = ("AgentTimeoutError", "Agent execution timed out after 600.0 seconds", 600) if timed_out else None
+    phases = {"environment_setup": (-40, -12), "agent_setup": (-12, -1), "agent_execution": (-1, 600), "verifier": (601, 640)}
+    return harbor.result(uuid4(job, task), job, trial, session.start, task, ("claude-code", "2.1.296", MODEL, "anthropic"), passed, error, phases, 640)
 
 
 def report(task, passed):
