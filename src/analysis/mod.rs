@@ -10,6 +10,7 @@ pub mod dashboard;
 pub mod evidence;
 pub mod export;
 pub mod failures;
+mod integrity;
 pub mod limits;
 pub mod measure;
 pub mod outcomes;

@@ -5,7 +5,7 @@ use polars::prelude::*;
 use super::filters::Field;
 use super::style::Look;
 use crate::analysis::present::{
-    Format, ReportStyle, Roles, Screen, TableStyle, grouped, in_local_time, render, visible,
+    Format, Numbers, ReportStyle, Roles, Screen, TableStyle, grouped, in_local_time, render, visible,
 };
 use crate::analysis::reports::{Answer, Report, for_people};
 use crate::analysis::show::{Paint, TextLine};
@@ -48,7 +48,8 @@ impl ReportPane {
             Some(first) => first.str()?.iter().map(|value| value.map(str::to_owned)).collect(),
             None => Vec::new(),
         };
-        let rows = for_people(&answer.rows, answer.dimensions, total.as_ref())?;
+        let numbers = Numbers { is_for_people: true, is_human: true, currency: look.currency };
+        let rows = for_people(&answer.rows, answer.dimensions, total.as_ref(), numbers)?;
         let rows = in_local_time(&rows, look.now.time_zone())?;
         let (dimensions, more) = (answer.dimensions, answer.more);
         Ok(Self { question, rows, dimensions, has_total: total.is_some(), more, values })
@@ -107,7 +108,7 @@ impl ReportPane {
             color: false,
             is_human: true,
             is_whole: false,
-            roles: Roles { names: Some(self.dimensions.max(1)), main, sentences: &[] },
+            roles: Roles { names: self.question.report.names(self.dimensions).or(Some(1)), main, sentences: &[] },
             report: Some(report),
         };
         let mut out = Vec::new();

@@ -2,6 +2,7 @@
 
 use polars::prelude::{DataFrame, PolarsResult};
 
+use crate::analysis::failures::frame::FAILURE_CLASS;
 use crate::analysis::show::{SessionKey, short_ids};
 use crate::base::time::Time;
 use crate::store::frames::{TypedRows, computed_columns, rows, sessions, verdicts};
@@ -9,8 +10,6 @@ use crate::store::frames::{TypedRows, computed_columns, rows, sessions, verdicts
 computed_columns! {
     /// Passed, failed or unjudged.
     VERDICT_WORD: Text = "verdict";
-    /// Why it failed.
-    FAILURE_CLASS: Text = "failure_class";
 }
 
 rows! {

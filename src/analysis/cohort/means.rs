@@ -1,6 +1,7 @@
 //! Means over sessions or trials, for tests that permute their values.
 
 use super::read::{Cohort, Column, Row, row_of_trial};
+use crate::analysis::rows::Key;
 
 /// A mean over sessions or trials.
 pub(in crate::analysis) struct Mean {
@@ -33,7 +34,7 @@ fn value(row: &Row, column: Column) -> f64 {
 
 impl Mean {
     /// The known values of a cohort, each with the key of its session, in the order of the cohort.
-    pub(in crate::analysis) fn values<'c>(&self, cohort: &'c Cohort) -> Vec<(&'c (String, String), f64)> {
+    pub(in crate::analysis) fn values<'c>(&self, cohort: &'c Cohort) -> Vec<(&'c Key, f64)> {
         let trials = || cohort.trials.iter().map(|trial| (&trial.key, (self.of)(&row_of_trial(trial))));
         let sessions = || cohort.keys.iter().zip(cohort.rows.iter().map(self.of));
         let is_known = |(_, value): &(_, f64)| value.is_finite();

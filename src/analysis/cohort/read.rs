@@ -3,8 +3,11 @@
 use polars::prelude::*;
 
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
-use crate::analysis::rows::{self, Error, Frames, Judged, LeftOut, Scope, Unjudged};
-use crate::store::frames::sessions;
+use crate::analysis::rows::{self, Error, Frames, Judged, Key, LeftOut, Scope, Unjudged};
+use crate::store::frames::{sessions, verdicts};
+
+/// The tables that a cohort is read from.
+pub const TABLES: &[&str] = &[sessions::TABLE, verdicts::TABLE];
 
 /// A number of a session: an index into [`Row`].
 #[derive(Clone, Copy)]
@@ -41,7 +44,7 @@ pub(in crate::analysis) fn row_of_trial(trial: &Trial) -> Row {
 
 /// The sessions of a cohort, in the order of their keys.
 pub(in crate::analysis) struct Cohort {
-    pub keys: Vec<(String, String)>,
+    pub keys: Vec<Key>,
     pub rows: Vec<Row>,
     /// Empty if none is judged.
     pub trials: Vec<Trial>,

@@ -2,11 +2,11 @@
 
 use super::line::SIGNIFICANCE;
 use super::measures::MIN_SESSIONS;
+use super::two::read;
 use crate::analysis::cohort::means::{MEANS, Mean};
 use crate::analysis::cohort::permutation::{is_larger, permutations};
 use crate::analysis::cohort::read::Cohort;
 use crate::analysis::outcomes::statistics::{holm, mean};
-use crate::analysis::reports::with_reports;
 use crate::analysis::rows::{Error, Frames, LeftOut, Scope, Unjudged};
 
 /// A mean of the baseline and of the sessions that are compared with it.
@@ -53,8 +53,8 @@ pub fn compare_with_baseline(
     baseline: (&Frames, &Scope),
     sessions: (&Frames, &Scope),
 ) -> Result<(Vec<BaselineLine>, [LeftOut; 2]), Error> {
-    let read = |(tables, scope): (&Frames, &Scope)| Cohort::read(tables, scope, Unjudged::Apart).map_err(with_reports);
-    let ((baseline, left_out_of_baseline), (sessions, left_out)) = (read(baseline)?, read(sessions)?);
+    let (baseline, left_out_of_baseline) = read(baseline.0, baseline.1, Unjudged::Apart)?;
+    let (sessions, left_out) = read(sessions.0, sessions.1, Unjudged::Apart)?;
     let values = |cohort: &Cohort| {
         let known = |mean: &Mean| mean.values(cohort).into_iter().map(|(_, value)| value).collect();
         MEANS.iter().map(known).collect::<Vec<Vec<f64>>>()

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use polars::prelude::*;
-
 use super::line::SIGNIFICANCE;
 use super::measures::{Difference, MEASURES, MIN_SESSIONS, Measure, OF_TRIALS, PASS_RATE, middle};
+use crate::analysis::cohort::groups::Groups;
 use crate::analysis::cohort::read::{Cohort, Row, row_of_trial};
 use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::outcomes::statistics::{fisher, holm, wilson};
@@ -64,20 +63,12 @@ pub struct Cohorts {
 /// # Errors
 /// When the dimension or a filter does not exist, or the tables cannot be read.
 pub fn compare_by(tables: &Frames, scope: &Scope, by: &str, unjudged: Unjudged) -> Result<Cohorts, Error> {
-    const COHORT: &str = "compared_cohort";
-    let grouping = Grouping::new("compare", &Sessions, tables, scope, Cost::Auto).map_err(with_reports)?;
-    let mut grouping = grouping;
-    let value = grouping.dimension(by).map_err(with_reports)?;
-    let rows = grouping.rows.with_column(value.cast(DataType::String).alias(COHORT)).collect()?.lazy();
-    let counts = rows.clone().group_by([col(COHORT)]).agg([len().alias("count")]);
-    let order = SortMultipleOptions::default().with_order_descending_multi([true, false]).with_nulls_last(true);
-    let counts = counts.sort(["count", COHORT], order).collect()?;
-    let names: Vec<Option<String>> = counts.column(COHORT)?.str()?.iter().map(|name| name.map(str::to_owned)).collect();
-    let omitted = names.len().saturating_sub(MAX_COHORTS);
+    let mut grouping = Grouping::new("compare", &Sessions, tables, scope, Cost::Auto).map_err(with_reports)?;
+    let groups = Groups::of(&mut grouping, &[by.to_owned()]).map_err(with_reports)?;
+    let omitted = groups.groups.len().saturating_sub(MAX_COHORTS);
     let mut cohorts = Vec::new();
-    for name in names.into_iter().take(MAX_COHORTS) {
-        let is_in = name.as_deref().map_or_else(|| col(COHORT).is_null(), |name| col(COHORT).eq(lit(name)));
-        cohorts.push((name, Cohort::of(&rows.clone().filter(is_in), tables, unjudged)?));
+    for (values, _) in groups.groups.iter().take(MAX_COHORTS) {
+        cohorts.push((values.first().cloned().flatten(), groups.cohort(values, tables, unjudged)?));
     }
     let are_judged = cohorts.iter().any(|(_, cohort)| !cohort.trials.is_empty());
     if are_judged {

@@ -24,6 +24,7 @@ mod measures;
 mod tasks;
 mod two;
 
+pub use crate::analysis::cohort::read::TABLES;
 pub use baseline::{BaselineLine, compare_with_baseline};
 pub use by::{CohortLine, Cohorts, compare_by};
 pub use line::{Compared, SIGNIFICANCE};

@@ -61,7 +61,7 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope, unjudged: Unjudged) -> Res
 }
 
 /// A cohort whose errors name the reports.
-fn read(tables: &Frames, scope: &Scope, unjudged: Unjudged) -> Result<(Cohort, LeftOut), Error> {
+pub(super) fn read(tables: &Frames, scope: &Scope, unjudged: Unjudged) -> Result<(Cohort, LeftOut), Error> {
     Cohort::read(tables, scope, unjudged).map_err(with_reports)
 }
 

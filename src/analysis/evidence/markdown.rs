@@ -18,12 +18,12 @@ impl Pack {
     pub fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "# Evidence\n")?;
         let cost = self.cost_usd.map(|cost| format!(" of {}", dollars(cost))).unwrap_or_default();
-        writeln!(out, "{}{cost} failed, of tasks to learn from.", counted(self.sessions, "session"))?;
+        writeln!(out, "{}{cost} failed.", counted(self.sessions, "session"))?;
         if self.held_out_sessions > 0 {
             let held_out = counted(self.held_out_sessions, "failed session");
             writeln!(
                 out,
-                "{held_out} of held-out tasks are not shown: `agentlogs compare --held-out` tests what was learned."
+                "{held_out} of held-out tasks are left out: `agentlogs compare --held-out` tests what was learned."
             )?;
         }
         writeln!(out, "\n| class | sessions | cost |\n| --- | ---: | ---: |")?;

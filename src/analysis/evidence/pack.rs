@@ -188,17 +188,39 @@ fn case(session: &Session, failure: &Failure, passed: &[&Session], texts: Texts)
     }
 }
 
-/// The last call up to the line that shows the class; the last one of all if no line does.
+/// The last call of the log up to the line that shows the class; the last one of all if no line does. Calls are not always in the order of
+/// lines: those without a response are at the end.
 fn decisive(steps: &[Step], failure: &Failure) -> Option<usize> {
-    let is_before = |step: &Step| match (failure.path.as_deref(), failure.line) {
-        (Some(path), Some(line)) if path == step.source_path => step.line.is_none_or(|of_step| of_step <= line),
-        _ => true,
+    let of_log = || steps.iter().enumerate().filter(|(_, step)| Some(&step.source_path) == failure.path.as_ref());
+    let last = match failure.line {
+        Some(line) if of_log().next().is_some() => {
+            of_log().filter(|(_, step)| step.line.is_some_and(|at| at <= line)).max_by_key(|(_, step)| step.line)
+        }
+        _ => steps.iter().enumerate().next_back(),
     };
-    steps.iter().rposition(is_before)
+    last.map(|(at, _)| at)
 }
 
 /// A step with texts that are not too long.
 fn short_step(step: &Step) -> Step {
     let short = |text: &Option<String>| text.as_deref().map(shortened);
     Step { arguments: short(&step.arguments), result: short(&step.result), ..step.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_decisive_call_is_the_last_one_before_the_sign() {
+        let step = |path: &str, line: i64| Step { source_path: path.to_owned(), line: Some(line), ..Step::default() };
+        // The last call has no response, so that it is not in the order of lines.
+        let steps = [step("a", 3), step("a", 9), step("b", 1), step("a", 5)];
+        let at = |path: Option<&str>, line: Option<i64>| {
+            let path = path.map(str::to_owned);
+            decisive(&steps, &Failure { class: String::new(), sign: String::new(), path, line })
+        };
+        assert_eq!((at(Some("a"), Some(8)), at(Some("a"), Some(9)), at(Some("a"), Some(2))), (Some(3), Some(1), None));
+        assert_eq!((at(Some("b"), Some(7)), at(Some("c"), Some(7)), at(None, None)), (Some(2), Some(3), Some(3)));
+    }
 }

@@ -1,6 +1,6 @@
 //! Reads the failed sessions with their steps.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{HashMap, HashSet};
 
 use polars::prelude::*;
 
@@ -9,14 +9,11 @@ use crate::analysis::failures::frame::{
     FAILURE_CLASS, FAILURE_LINE, FAILURE_PATH, FAILURE_SIGN, TABLES as OF_FAILURES, failures,
 };
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
-use crate::analysis::rows::{self, Error, Frames, KEY, LeftOut, Scope};
-use crate::store::frames::{TypedRows as _, computed_columns, rows, sessions, tool_calls, verdicts};
+use crate::analysis::rows::{self, Error, Frames, KEY, Key, LeftOut, Scope};
+use crate::store::frames::{TypedRows as _, rows, sessions, tool_calls, verdicts};
 
 /// The tables that a pack needs.
 pub const TABLES: &[&str] = OF_FAILURES;
-
-/// The key of a session: its runtime and its id.
-pub(super) type Key = (String, String);
 
 /// A session of the scope.
 #[derive(Debug)]
@@ -44,23 +41,6 @@ pub(super) struct Failure {
     pub line: Option<i64>,
 }
 
-computed_columns! {
-    /// The outcome of the session's trial.
-    TRIAL_PASSED: MaybeFlag = "outcome_passed";
-    /// Its task.
-    TRIAL_TASK: Text = "outcome_task";
-    /// Its name.
-    TRIAL_NAME: Text = "outcome_trial";
-    /// The class of a failed session.
-    CLASS_OF_FAILURE: Text = "failure_class";
-    /// What shows it.
-    SIGN_OF_FAILURE: Text = "failure_sign";
-    /// The log that shows it.
-    PATH_OF_FAILURE: Text = "failure_path";
-    /// The line there.
-    LINE_OF_FAILURE: Int = "failure_line";
-}
-
 rows! {
     /// The columns of sessions.
     struct SessionColumns {
@@ -69,13 +49,13 @@ rows! {
         model: sessions::CANONICAL_MODEL,
         agent: sessions::AGENT,
         cost_usd: sessions::COST_USD,
-        passed: TRIAL_PASSED,
-        task: TRIAL_TASK,
-        trial: TRIAL_NAME,
-        class: CLASS_OF_FAILURE,
-        sign: SIGN_OF_FAILURE,
-        path: PATH_OF_FAILURE,
-        line: LINE_OF_FAILURE,
+        passed: OUTCOME_PASSED,
+        task: OUTCOME_TASK,
+        trial: OUTCOME_TRIAL,
+        class: FAILURE_CLASS,
+        sign: FAILURE_SIGN,
+        path: FAILURE_PATH,
+        line: FAILURE_LINE,
     }
 
     /// The columns of calls.
@@ -107,14 +87,10 @@ rows! {
 pub(super) fn sessions(tables: &Frames, scope: &Scope) -> Result<(Vec<Session>, LeftOut), Error> {
     let keys = || KEY.map(col);
     let (rows, left_out) = rows::sessions(tables, scope)?;
-    // A filter by outcome or class has joined the columns.
-    let own = rows.clone().collect_schema()?;
-    let rows = rows
-        .select(own.iter_names().filter(|name| !is_computed(name)).map(|name| col(name.clone())).collect::<Vec<_>>());
-    let outcomes = outcomes_of_sessions(tables)?;
-    let outcomes =
-        outcomes.select([keys().as_slice(), &[OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL].map(col)].concat());
-    let rows = rows.join(outcomes, keys(), keys(), JoinType::Left.into());
+    // Only its own columns: a filter by outcome or class has added others.
+    let own = keys().into_iter().chain([sessions::CANONICAL_MODEL, sessions::AGENT, sessions::COST_USD].map(col));
+    let rows = rows.select(own.collect::<Vec<_>>());
+    let rows = rows.join(outcomes_of_sessions(tables)?, keys(), keys(), JoinType::Left.into());
     let rows = rows.join(failures(tables)?, keys(), keys(), JoinType::Left.into());
     let is_needed = col(FAILURE_CLASS).is_not_null().or(col(OUTCOME_PASSED).fill_null(lit(false)));
     let order = SortMultipleOptions::default().with_order_descending_multi([true, false, false]).with_nulls_last(true);
@@ -152,10 +128,6 @@ pub(super) fn sessions(tables: &Frames, scope: &Scope) -> Result<(Vec<Session>, 
     Ok((found.collect(), left_out))
 }
 
-fn is_computed(name: &str) -> bool {
-    name.starts_with("outcome_") || [FAILURE_CLASS, FAILURE_SIGN, FAILURE_PATH, FAILURE_LINE].contains(&name)
-}
-
 /// The calls of the main agents of sessions, in their order.
 fn steps(tables: &Frames, sessions: &DataFrame) -> PolarsResult<HashMap<Key, Vec<Step>>> {
     let keys = || KEY.map(col);
@@ -164,9 +136,7 @@ fn steps(tables: &Frames, sessions: &DataFrame) -> PolarsResult<HashMap<Key, Vec
     let order =
         [tool_calls::RUNTIME, tool_calls::SESSION_ID, tool_calls::TURN, tool_calls::OCCURRED_AT, tool_calls::LINE];
     let calls = calls.sort(order, SortMultipleOptions::default().with_nulls_last(true));
-    let mut frame = calls.select(CallColumns::NAMES.iter().map(|name| col(*name)).collect::<Vec<_>>()).collect()?;
-    frame.rechunk_mut();
-    let columns = CallColumns::of(&frame)?;
+    let columns = CallColumns::read(calls)?;
     let mut steps: HashMap<Key, Vec<Step>> = HashMap::new();
     for row in 0..columns.height() {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
@@ -191,18 +161,16 @@ fn steps(tables: &Frames, sessions: &DataFrame) -> PolarsResult<HashMap<Key, Vec
 /// What the judges of sessions wrote, each text once.
 fn messages(tables: &Frames) -> PolarsResult<HashMap<Key, Vec<String>>> {
     let rows = tables.table(verdicts::TABLE).filter(col(verdicts::MESSAGE).is_not_null());
-    let mut frame = rows.select(VerdictColumns::NAMES.iter().map(|name| col(*name)).collect::<Vec<_>>()).collect()?;
-    frame.rechunk_mut();
-    let columns = VerdictColumns::of(&frame)?;
-    let mut found: BTreeMap<Key, Vec<String>> = BTreeMap::new();
+    let columns = VerdictColumns::read(rows)?;
+    let mut found: HashMap<Key, Vec<String>> = HashMap::new();
+    let mut seen = HashSet::new();
     for row in 0..columns.height() {
-        if let (Some(runtime), Some(id), Some(message)) = (columns.runtime(row), columns.id(row), columns.message(row))
+        let of_session = (columns.runtime(row), columns.id(row), columns.message(row));
+        if let (Some(runtime), Some(id), Some(message)) = of_session
+            && seen.insert(of_session)
         {
-            let messages = found.entry((runtime.to_owned(), id.to_owned())).or_default();
-            if !messages.iter().any(|known| known == message) {
-                messages.push(message.to_owned());
-            }
+            found.entry((runtime.to_owned(), id.to_owned())).or_default().push(message.to_owned());
         }
     }
-    Ok(found.into_iter().collect())
+    Ok(found)
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// A call of the main agent.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct Step {
     /// The number of the response that made it.
     pub turn: Option<i64>,
@@ -68,18 +68,13 @@ mod tests {
     use super::*;
 
     fn step(category: &str, target: &str) -> Step {
+        let text = str::to_owned;
         Step {
-            turn: None,
-            tool: category.to_owned(),
-            category: category.to_owned(),
-            command_kind: None,
-            target: Some(target.to_owned()),
-            status: "ok".to_owned(),
-            exit_code: None,
-            source_path: String::new(),
-            line: None,
-            arguments: None,
-            result: None,
+            tool: text(category),
+            category: text(category),
+            target: Some(text(target)),
+            status: text("ok"),
+            ..Step::default()
         }
     }
 

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The runtime and the id of a session.
-pub type Key = (String, String);
+use crate::analysis::rows::Key;
 
 /// The indexes of the rows of each session.
 pub struct BySession(HashMap<Key, Vec<usize>>);

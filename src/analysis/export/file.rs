@@ -9,6 +9,12 @@ use polars::prelude::*;
 use crate::analysis::rows::Frames;
 use crate::store::frames::{sessions, tool_calls};
 
+/// The columns with text of conversations: see docs/security.md#text-that-is-stored.
+pub const TEXTS: [(&str, [&str; 2]); 2] = [
+    (sessions::TABLE, [sessions::PROMPT, sessions::TEXT]),
+    (tool_calls::TABLE, [tool_calls::ARGS, tool_calls::RESULT]),
+];
+
 /// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -24,10 +30,6 @@ impl Access {
     /// # Errors
     /// When a table cannot be read.
     pub fn of(tables: &Frames) -> PolarsResult<Self> {
-        const TEXTS: [(&str, [&str; 2]); 2] = [
-            (sessions::TABLE, [sessions::PROMPT, sessions::TEXT]),
-            (tool_calls::TABLE, [tool_calls::ARGS, tool_calls::RESULT]),
-        ];
         for (table, columns) in TEXTS {
             let Some((_, frame)) = tables.iter().find(|(name, _)| *name == table) else { continue };
             let has_text = columns.map(|column| col(column).is_not_null()).into_iter().reduce(Expr::or);

@@ -12,7 +12,7 @@ mod trajectory;
 pub use cluster::{
     Description, Layout, Reconciler, extracted, extracted_schema, fragment_schema, merge_fragments, written_schema,
 };
-pub use file::{Access, write_file};
+pub use file::{Access, TEXTS, write_file};
 pub use focus::{FOCUS_TABLES, FOCUS_VERSION, Focus, Unpriced};
 pub use lake::{Error as LakeError, Facts, LakeExport};
 pub use otlp::Traces;

@@ -11,11 +11,16 @@ use crate::analysis::rows::{Frames, KEY, ReportRows, Sessions, for_sessions, tak
 use crate::base::text::SharedStr;
 use crate::store::frames::{TypedRows as _, computed_columns, events, rows, sessions, tool_calls, turns, verdicts};
 
-/// The class of a session, what shows it, and where.
-pub(in crate::analysis) const FAILURE_CLASS: &str = "failure_class";
-pub(in crate::analysis) const FAILURE_SIGN: &str = "failure_sign";
-pub(in crate::analysis) const FAILURE_PATH: &str = "failure_path";
-pub(in crate::analysis) const FAILURE_LINE: &str = "failure_line";
+computed_columns! {
+    /// Why a session failed.
+    pub(in crate::analysis) FAILURE_CLASS: Text = "failure_class";
+    /// What shows it.
+    pub(in crate::analysis) FAILURE_SIGN: Text = "failure_sign";
+    /// The log that shows it.
+    pub(in crate::analysis) FAILURE_PATH: Text = "failure_path";
+    /// The line there.
+    pub(in crate::analysis) FAILURE_LINE: Int = "failure_line";
+}
 
 /// The tables from which classes are computed.
 pub const TABLES: &[&str] = &[sessions::TABLE, turns::TABLE, tool_calls::TABLE, events::TABLE, verdicts::TABLE];
@@ -35,13 +40,6 @@ impl ReportRows for Failures {
     }
 }
 
-computed_columns! {
-    /// Whether the trial of a session passed.
-    TRIAL_PASSED: MaybeFlag = "outcome_passed";
-    /// Whether another session of the trial started it.
-    IS_CHILD: Flag = "outcome_is_child";
-}
-
 rows! {
     /// The columns of failed sessions.
     struct SessionColumns {
@@ -52,8 +50,8 @@ rows! {
         exit_code: sessions::EXIT_CODE,
         calls: sessions::TOOL_CALLS,
         labels: sessions::LABELS,
-        passed: TRIAL_PASSED,
-        is_child: IS_CHILD,
+        passed: OUTCOME_PASSED,
+        is_child: OUTCOME_IS_CHILD,
     }
 }
 

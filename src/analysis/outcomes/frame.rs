@@ -6,10 +6,10 @@ use polars::prelude::*;
 
 use super::statistics::{pass_at_k, pass_hat_k};
 use super::trials::{Membership, Trials};
-use super::verdicts::{Key, Outcome};
-use crate::analysis::rows::{Context, Extended, Frames, Judged, KEY, ReportRows, Unjudged};
+use super::verdicts::Outcome;
+use crate::analysis::rows::{Context, Extended, Frames, Judged, KEY, Key, ReportRows, Unjudged};
 use crate::model::session::{add, add_money};
-use crate::store::frames::{sessions, verdicts};
+use crate::store::frames::{computed_columns, sessions, verdicts};
 
 /// The column with the number of a session's trial, and the one with its outcome: see [`add_outcomes`].
 pub(in crate::analysis) const TRIAL: &str = "trial";
@@ -32,12 +32,17 @@ pub(in crate::analysis) fn add_outcomes(rows: LazyFrame, tables: &Frames) -> Pol
     Ok(rows.join(outcomes.lazy(), KEY.map(col), KEY.map(col), JoinType::Left.into()))
 }
 
-/// Columns of a session's trial as its verdicts state them: see [`outcomes_of_sessions`].
-pub(in crate::analysis) const OUTCOME_PASSED: &str = "outcome_passed";
-pub(in crate::analysis) const OUTCOME_TASK: &str = "outcome_task";
-pub(in crate::analysis) const OUTCOME_TRIAL: &str = "outcome_trial";
-/// Whether another session of the trial started it.
-pub(in crate::analysis) const OUTCOME_IS_CHILD: &str = "outcome_is_child";
+// Columns of a session's trial as its verdicts state them: see `outcomes_of_sessions`.
+computed_columns! {
+    /// Whether the trial passed.
+    pub(in crate::analysis) OUTCOME_PASSED: MaybeFlag = "outcome_passed";
+    /// Its task.
+    pub(in crate::analysis) OUTCOME_TASK: Text = "outcome_task";
+    /// Its name.
+    pub(in crate::analysis) OUTCOME_TRIAL: Text = "outcome_trial";
+    /// Whether another session of the trial started this one.
+    pub(in crate::analysis) OUTCOME_IS_CHILD: Flag = "outcome_is_child";
+}
 
 /// The sessions whose trial has a verdict, by their keys: whether it passed, its task and its name.
 pub(in crate::analysis) fn outcomes_of_sessions(tables: &Frames) -> PolarsResult<LazyFrame> {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use polars::prelude::*;
 
-use super::verdicts::{Key, Outcome, outcomes};
-use crate::analysis::rows::Frames;
+use super::verdicts::{Outcome, outcomes};
+use crate::analysis::rows::{Frames, Key};
 use crate::store::frames::sessions;
 
 /// More sessions in between than this are a circle.

@@ -5,13 +5,9 @@ use std::collections::HashMap;
 
 use polars::prelude::*;
 
-use crate::analysis::rows::Frames;
+use crate::analysis::rows::{Frames, Key};
 use crate::model::verdict::DEFAULT_NAME;
 use crate::store::frames::verdicts;
-
-/// The runtime and the id of a session.
-pub(super) type Key = (String, String);
-
 /// What the verdicts of a session state together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Outcome {

@@ -58,6 +58,10 @@ impl List for Limits {
         vec![sessions::TABLE, turns::TABLE, limits::TABLE]
     }
 
+    fn names(&self) -> Option<usize> {
+        Some(3)
+    }
+
     fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
         run(tables, options)
     }

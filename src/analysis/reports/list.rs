@@ -10,7 +10,7 @@ use super::trends::Trends;
 use crate::analysis::agents::{self, Agents};
 use crate::analysis::behaviour::{self, Behaviour};
 use crate::analysis::failures::{self, Failures};
-use crate::analysis::outcomes::frame::TRIAL_PASSED;
+use crate::analysis::integrity;
 use crate::analysis::outcomes::{self, Outcomes};
 use crate::analysis::requests::{self, Requests};
 use crate::analysis::rows::measure::{
@@ -260,26 +260,7 @@ pub static REPORTS: &[Report] = &[
     Report {
         name: "integrity",
         about: "Signs that results should not be trusted: verifiers, tests or clocks that were changed, and others",
-        body: Body::Groups(Groups {
-            rows: &Where(tool_calls::TABLE, || {
-                let has_run = col(tool_calls::STATUS).eq(lit("ok")).or(col(tool_calls::STATUS).eq(lit("incomplete")));
-                col(tool_calls::SIGN).is_not_null().and(has_run)
-            }),
-            by: &["sign"],
-            measures: &[
-                rows("calls", "Calls with the sign"),
-                SESSIONS,
-                measure("passed_sessions", "Those of a trial that passed: results that the sign is about", || {
-                    distinct_sessions(col(TRIAL_PASSED))
-                })
-                .of_outcome(),
-                measure("example_session", "The session of the first call", || first_call(tool_calls::SESSION_ID)),
-                measure("example_target", "Its file, host or program", || first_call(tool_calls::TARGET)),
-                measure("example_path", "The log with it", || first_call(tool_calls::SOURCE_PATH)).wide(),
-                measure("example_line", "The line there", || first_call(tool_calls::LINE)).wide(),
-            ],
-            top: None,
-        }),
+        body: Body::Groups(Groups { rows: &integrity::ROWS, by: &["sign"], measures: integrity::MEASURES, top: None }),
     },
     Report {
         name: "errors",
@@ -457,12 +438,6 @@ fn distinct_sessions(which: Expr) -> Expr {
 
 fn share_of(column: &str) -> Expr {
     float(column) / not_zero(col(column).sum())
-}
-
-/// The column's value in the first call of a group.
-fn first_call(column: &str) -> Expr {
-    let order = [tool_calls::OCCURRED_AT, tool_calls::SESSION_ID, tool_calls::SOURCE_PATH, tool_calls::LINE];
-    col(column).sort_by(order.map(col), SortMultipleOptions::default().with_nulls_last(true)).first()
 }
 
 /// The column's value in the row with the largest absolute `difference_usd`; rows without a difference come last.

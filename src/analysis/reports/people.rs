@@ -2,6 +2,8 @@
 
 use polars::prelude::*;
 
+use crate::analysis::present::Numbers;
+
 /// The value of a dimension for people: a group never has a blank cell.
 fn named(value: Option<&str>) -> &str {
     match value {
@@ -11,11 +13,17 @@ fn named(value: Option<&str>) -> &str {
     }
 }
 
-/// The rows of an answer for people: unknown and empty dimensions are named, and the sums over all groups are appended.
+/// The rows of an answer for people: unknown and empty dimensions are named, the sums over all groups are appended, and numbers of a measure
+/// that the row names have its unit.
 ///
 /// # Errors
 /// When columns cannot be converted, which would be a bug.
-pub fn for_people(rows: &DataFrame, dimensions: usize, total: Option<&DataFrame>) -> PolarsResult<DataFrame> {
+pub fn for_people(
+    rows: &DataFrame,
+    dimensions: usize,
+    total: Option<&DataFrame>,
+    numbers: Numbers,
+) -> PolarsResult<DataFrame> {
     let mut columns: Vec<Column> = Vec::with_capacity(rows.width());
     for (index, column) in rows.columns().iter().take(dimensions).enumerate() {
         // Dates are converted to text: the column also contains words.
@@ -35,5 +43,5 @@ pub fn for_people(rows: &DataFrame, dimensions: usize, total: Option<&DataFrame>
         }
         columns.push(column.into());
     }
-    DataFrame::new(rows.height() + usize::from(total.is_some()), columns)
+    numbers.by_measure(DataFrame::new(rows.height() + usize::from(total.is_some()), columns)?)
 }

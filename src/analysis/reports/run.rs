@@ -91,6 +91,14 @@ impl Report {
         }
     }
 
+    /// The number of first columns that name a row of an answer with so many dimensions.
+    pub fn names(&self, dimensions: usize) -> Option<usize> {
+        match &self.body {
+            Body::Groups(_) => (dimensions > 0).then_some(dimensions),
+            Body::List(list) => list.names().map(|own| dimensions + own),
+        }
+    }
+
     /// Whether it contains costs.
     pub fn has_cost(&self) -> bool {
         match &self.body {

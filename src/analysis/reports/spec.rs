@@ -46,6 +46,11 @@ pub(super) trait List: Debug + Sync {
         false
     }
 
+    /// The number of columns after the dimensions that name a row, if its rows have names.
+    fn names(&self) -> Option<usize> {
+        None
+    }
+
     /// Its rows.
     fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error>;
 

@@ -9,10 +9,13 @@ use super::listing::listed;
 use super::options::Options;
 use super::spec::List;
 use crate::analysis::cohort::changes::{Change, MIN_PART, changes};
+use crate::analysis::cohort::groups::{Groups, Values};
 use crate::analysis::cohort::means::MEANS;
 use crate::analysis::cohort::read::Cohort;
 use crate::analysis::outcomes::statistics::mean;
-use crate::analysis::rows::{Error, Frames, Grouping, KEY, LeftOut, ReportRows as _, Scope, Sessions, Undated, round};
+use crate::analysis::rows::{
+    Error, Frames, Grouping, KEY, Key, LeftOut, ReportRows as _, Scope, Sessions, Undated, round,
+};
 use crate::store::frames::{sessions, time_type, turns, verdicts};
 
 /// The probability of a change in a report of sessions that did not change.
@@ -38,6 +41,10 @@ impl List for Trends {
         false
     }
 
+    fn names(&self) -> Option<usize> {
+        Some(1)
+    }
+
     fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
         let (groups, left_out) = groups(tables, options)?;
         let facts = facts(tables)?;
@@ -49,12 +56,9 @@ impl List for Trends {
     }
 }
 
-/// The key of a session: its runtime and its id.
-type Key = (String, String);
-
 /// The sessions with the same values of the dimensions.
 struct Group {
-    values: Vec<Option<String>>,
+    values: Values,
     cohort: Cohort,
 }
 
@@ -63,35 +67,13 @@ struct Group {
 fn groups(tables: &Frames, options: &Options) -> Result<(Vec<Group>, LeftOut), Error> {
     let scope = Scope { undated: Some(Undated::Exclude), ..options.scope.clone() };
     let mut grouping = Grouping::new("trends", &Sessions, tables, &scope, options.cost)?;
-    let names: Vec<String> = (0..options.by.len()).map(|number| format!("trend_{number}")).collect();
-    let mut values = Vec::new();
-    for (name, dimension) in names.iter().zip(&options.by) {
-        values.push(grouping.dimension(dimension)?.cast(DataType::String).alias(name.as_str()));
-    }
-    let rows = grouping.rows.with_columns(values).collect()?.lazy();
-    if names.is_empty() {
-        let cohort = Cohort::of(&rows, tables, options.unjudged)?;
-        return Ok((vec![Group { values: Vec::new(), cohort }], grouping.left_out));
-    }
-    let keys = || names.iter().map(|name| col(name.as_str())).collect::<Vec<_>>();
-    let count = "trend_sessions";
-    let order =
-        SortMultipleOptions::default().with_order_descending_multi([vec![true], vec![false; names.len()]].concat());
-    let by = [vec![col(count)], keys()].concat();
-    let is_enough = col(count).gt_eq(lit(u32::try_from(2 * MIN_PART).unwrap_or(u32::MAX)));
-    let found = rows.clone().group_by(keys()).agg([len().alias(count)]).filter(is_enough);
-    let found = found.sort_by_exprs(by, order.with_nulls_last(true)).collect()?;
-    let texts = names.iter().map(|name| found.column(name)?.str()).collect::<PolarsResult<Vec<_>>>()?;
+    let divided = Groups::of(&mut grouping, &options.by)?;
     let mut groups = Vec::new();
-    for row in 0..found.height() {
-        let values: Vec<Option<String>> = texts.iter().map(|column| column.get(row).map(str::to_owned)).collect();
-        let is_in = keys().into_iter().zip(&values).map(|(key, value)| match value {
-            Some(value) => key.eq(lit(value.as_str())),
-            None => key.is_null(),
-        });
-        let is_in = is_in.reduce(Expr::and).unwrap_or(lit(true));
-        let cohort = Cohort::of(&rows.clone().filter(is_in), tables, options.unjudged)?;
-        groups.push(Group { values, cohort });
+    for (values, sessions) in &divided.groups {
+        if *sessions >= 2 * MIN_PART || options.by.is_empty() {
+            let cohort = divided.cohort(values, tables, options.unjudged)?;
+            groups.push(Group { values: values.clone(), cohort });
+        }
     }
     Ok((groups, grouping.left_out))
 }

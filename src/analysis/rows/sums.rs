@@ -36,7 +36,7 @@ pub(in crate::analysis) fn count_of_flag(column: &str, value: bool) -> Expr {
 }
 
 /// Rounds all floats to ten digits: the last digits of a sum depend on the order of its rows, which is not defined.
-pub(in crate::analysis) fn round(frame: LazyFrame) -> LazyFrame {
+pub fn round(frame: LazyFrame) -> LazyFrame {
     let floats = dtype_col(&DataType::Float64).as_selector().as_expr();
     frame.with_column(floats.round(10, RoundMode::HalfAwayFromZero))
 }

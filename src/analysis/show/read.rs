@@ -6,12 +6,10 @@ use polars::prelude::*;
 
 use super::entry::{Entry, Kind};
 use super::find::SessionKey;
-use crate::analysis::failures::frame::failures_among;
+use crate::analysis::failures::frame::{FAILURE_CLASS, FAILURE_LINE, FAILURE_PATH, FAILURE_SIGN, failures_among};
 use crate::analysis::rows::{Cost, Frames, Purpose};
 use crate::base::time::Time;
-use crate::store::frames::{
-    TypedRows, computed_columns, events, file_changes, rows, sessions, tool_calls, turns, verdicts,
-};
+use crate::store::frames::{TypedRows, events, file_changes, rows, sessions, tool_calls, turns, verdicts};
 
 /// The tables that a timeline needs.
 pub const TABLES: &[&str] =
@@ -138,17 +136,6 @@ rows! {
         score: verdicts::SCORE,
         judge: verdicts::JUDGE,
     }
-}
-
-computed_columns! {
-    /// Why a session failed.
-    FAILURE_CLASS: Text = "failure_class";
-    /// What shows it.
-    FAILURE_SIGN: Text = "failure_sign";
-    /// The log that shows it.
-    FAILURE_PATH: Text = "failure_path";
-    /// The line there.
-    FAILURE_LINE: Int = "failure_line";
 }
 
 rows! {

@@ -2,15 +2,13 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
 
-use agentlogs::analysis::evidence::{Pack, Texts};
+use agentlogs::analysis::evidence::{self, Pack, Texts};
 use agentlogs::analysis::export::{
     Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Traces, Trajectories, Unpriced, in_scope,
     write, write_file,
 };
 use agentlogs::analysis::present::{counted, grouped};
-use agentlogs::analysis::reports::{Frames, Scope};
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::{PartitionBy, shown};
 use anyhow::{Context, bail};
@@ -31,6 +29,9 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     if let Some(kind) = focus_kind(args.kind) {
         return write_focus(args, kind, settings);
+    }
+    if args.kind == Kind::Evidence {
+        return write_evidence(args, settings);
     }
     let with_facts = args.kind == Kind::Lake && !args.without_facts;
     let partitions = partitions(&args);
@@ -61,9 +62,6 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
-    if args.kind == Kind::Evidence {
-        return write_evidence(&args.directory, &opened.frames, &scope, access, args.with_text);
-    }
     let written_to = |what: String| say(&format!("{what} written to {}", shown(&args.directory).display()));
     if args.kind == Kind::Otlp {
         let traces = Traces::new(&tables)?;
@@ -128,17 +126,18 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
 }
 
 /// Writes the evidence as Markdown and as JSON.
-fn write_evidence(
-    directory: &Path,
-    tables: &Frames,
-    scope: &Scope,
-    access: Access,
-    with_text: bool,
-) -> anyhow::Result<Outcome> {
-    let (texts, access) = if with_text { (Texts::OfLogs, Access::Owner) } else { (Texts::OfArchive, access) };
-    let (pack, _) = Pack::read(tables, scope, texts).map_err(report_error)?;
+fn write_evidence(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
+    let scope = scope(args.filters, settings);
+    let tables: Vec<&'static str> = evidence::TABLES.iter().copied().chain(scope.tables()).collect();
+    let opened = some_tables(args.source, settings, &tables)?;
+    let (texts, access) =
+        if args.with_text { (Texts::OfLogs, Access::Owner) } else { (Texts::OfArchive, Access::of(&opened.frames)?) };
+    let (pack, left_out) = Pack::read(&opened.frames, &scope, texts).map_err(report_error)?;
+    state_left_out("", &left_out, "session", "start");
+    state_unmatched("", &opened.frames, &scope);
+    fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
     let write_to = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
-        let path = directory.join(name);
+        let path = args.directory.join(name);
         write_file(&path, access, |out| write(out)).with_context(|| path.display().to_string())
     };
     write_to("evidence.json", &|out| pack.write_json(out))?;
@@ -148,7 +147,8 @@ fn write_evidence(
         sessions => format!("; {} of held-out tasks left out", counted(sessions, "failed session")),
     };
     let sessions = counted(pack.sessions, "failed session");
-    say(&format!("evidence.md and evidence.json with {sessions} written to {}{held_out}", shown(directory).display()));
+    let directory = shown(&args.directory);
+    say(&format!("evidence.md and evidence.json with {sessions} written to {}{held_out}", directory.display()));
     Ok(Outcome::Done)
 }
 

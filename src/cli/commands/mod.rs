@@ -17,7 +17,6 @@ pub mod ingest;
 pub mod inspect;
 pub mod lists;
 pub mod mcp;
-mod numbers;
 mod outcome;
 mod output;
 pub mod overview;

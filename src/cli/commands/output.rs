@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use agentlogs::analysis::present::{self, ReportStyle, Roles, TableStyle, counted};
+use agentlogs::analysis::present::{self, Currency, Numbers, ReportStyle, Roles, TableStyle, counted};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polars::prelude::DataFrame;
 
@@ -84,6 +84,13 @@ pub fn row_limit(printed: args::Printed) -> Option<u32> {
 /// Whether numbers are abbreviated.
 pub fn is_human(printed: args::Printed) -> bool {
     printed.human || is_on_terminal(printed) && !printed.exact
+}
+
+/// How numbers of measures are printed.
+pub fn numbers(printed: args::Printed, settings: &Settings) -> Numbers {
+    let is_for_people = matches!(printed.format, args::Format::Table | args::Format::Markdown);
+    let currency = if is_for_people { settings.shown_currency() } else { Currency::default() };
+    Numbers { is_for_people, is_human: is_human(printed), currency }
 }
 
 /// Whether a table is printed on a terminal.

@@ -11,8 +11,7 @@ use agentlogs::store::frames::sessions;
 use anyhow::Context;
 use polars::prelude::*;
 
-use super::numbers::Numbers;
-use super::output::{Layout, complain, is_on_terminal, print, row_limit, say, state_currency, terminal_width};
+use super::output::{Layout, complain, is_on_terminal, numbers, print, row_limit, say, state_currency, terminal_width};
 use super::resolve::{
     cost, empty_table_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged, unjudged,
 };
@@ -92,8 +91,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let empty = (answer.rows.height() == 0).then(|| empty_table_reason(&opened.frames, &options.scope)).flatten();
     let rows = if is_for_people {
         let rows = if args.tree { &tree_for_people(&answer.rows, &opened.frames)? } else { &answer.rows };
-        let rows = for_people(rows, answer.dimensions, total.as_ref())?;
-        let rows = if report.name == "trends" { Numbers::of(args.printed, settings).of_trends(&rows)? } else { rows };
+        let rows = for_people(rows, answer.dimensions, total.as_ref(), numbers(args.printed, settings))?;
         in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
     } else {
         answer.rows
@@ -102,14 +100,8 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let measures = || rows.get_column_names().into_iter().skip(style.dimensions).map(PlSmallStr::as_str);
     let first = || if args.tree { Some(sessions::INCLUSIVE_COST_USD) } else { measures().next() };
     let main = sorted.filter(|column| measures().any(|name| name == *column)).or_else(first);
-    let names = match style.dimensions {
-        // Sessions of a tree are named by their id, windows by their runtime, name and end, findings by their first column.
-        0 if args.tree => Some(1),
-        0 if report.name == "limits" => Some(3),
-        0 => (report.name == "trends").then_some(1),
-        dimensions if report.name == "trends" => Some(dimensions + 1),
-        dimensions => Some(dimensions),
-    };
+    // Sessions of a tree are named by their id.
+    let names = if args.tree { Some(1) } else { report.names(style.dimensions) };
     let roles = Roles { names, main: main.filter(|_| style.dimensions > 0 || args.tree), sentences: &[] };
     let layout = Layout { roles, report: Some(style), is_long: true, more, empty: empty.as_deref() };
     print(&rows, args.printed, layout)?;

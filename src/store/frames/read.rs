@@ -96,12 +96,12 @@ pub(crate) use rows;
 
 /// Declares names of columns that a report computes, with their kinds, as [`columns`](super::columns) does it for the tables.
 macro_rules! computed_columns {
-    ($($(#[$about:meta])* $name:ident: $kind:ident = $text:literal;)+) => {$(
+    ($($(#[$about:meta])* $visibility:vis $name:ident: $kind:ident = $text:literal;)+) => {$(
         $(#[$about])*
-        const $name: &str = $text;
+        $visibility const $name: &str = $text;
         $(#[$about])*
-        #[allow(non_camel_case_types, reason = "it has the name of the column")]
-        type $name = $crate::store::frames::kind::$kind;
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "it has the name of the column")]
+        $visibility type $name = $crate::store::frames::kind::$kind;
     )+};
 }
 pub(crate) use computed_columns;

@@ -38,8 +38,11 @@ pub fn query_rows(tables: Frames, sql: &str, limit: Option<u32>) -> Result<DataF
             for (name, frame) in tables {
                 context.register(name, frame);
             }
-            let limited = |rows: LazyFrame| limit.map_or_else(|| rows.clone(), |limit| rows.clone().limit(limit));
-            context.execute(&sql).and_then(|rows| limited(rows).collect()).map_err(|it| Error::Wrong(explained(&it)))
+            let rows = context.execute(&sql).and_then(|rows| match limit {
+                Some(limit) => rows.limit(limit).collect(),
+                None => rows.collect(),
+            });
+            rows.map_err(|it| Error::Wrong(explained(&it)))
         });
         thread.map(std::thread::ScopedJoinHandle::join)
     });

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::span::{Attribute, Attributes, CLIENT, INTERNAL, Span, Status, nanoseconds, span_id, trace_id};
 use super::tables::Tables;
-use crate::analysis::export::by_session::Key;
+use crate::analysis::rows::Key;
 use crate::base::time::Time;
 
 /// The spans of a session.

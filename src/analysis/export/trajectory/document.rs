@@ -9,7 +9,7 @@ use super::atif::{Agent, EXPORTED_BY, Extra, FinalMetrics, VERSION, extra};
 use super::spent::Spent;
 use super::steps::{Content, PlacedStep, Steps, sorted};
 use super::tables::{CallPlace, Session, Tables};
-use crate::analysis::export::by_session::Key;
+use crate::analysis::rows::Key;
 use crate::base::time::Time;
 
 /// A trajectory, as the schema of ATIF defines it.

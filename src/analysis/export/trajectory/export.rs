@@ -8,8 +8,8 @@ use twox_hash::XxHash3_64;
 
 use super::document::Document;
 use super::tables::{Sessions, Tables};
-use crate::analysis::export::by_session::Key;
 use crate::analysis::rows::Frames;
+use crate::analysis::rows::Key;
 
 /// A session, and the name of its file.
 pub struct Trajectory<'a> {

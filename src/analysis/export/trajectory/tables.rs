@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::atif::{Agent, Call, EXPORTED_BY, Extra, Outcome, Step, extra};
 use super::spent::Spent;
-use crate::analysis::export::by_session::{BySession, Key};
+use crate::analysis::export::by_session::BySession;
+use crate::analysis::rows::Key;
 use crate::base::time::Time;
 use crate::store::frames::{Frames, TypedRows, events, rows, sessions, tool_calls, turns};
 

@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use agentlogs::analysis::compare::{BaselineLine, compare_with_baseline};
-use agentlogs::analysis::present::{Roles, counted};
+use agentlogs::analysis::compare::{BaselineLine, TABLES, compare_with_baseline};
+use agentlogs::analysis::present::{Numbers, Roles, counted};
 use agentlogs::analysis::reports::{Bound, Scope};
 use polars::prelude::*;
 
 use crate::cli::args::{ArchiveDirectory, Check, DataSource, Filters};
-use crate::cli::commands::numbers::Numbers;
-use crate::cli::commands::output::{Layout, print, say, state_currency};
+use crate::cli::commands::output::{Layout, numbers, print, say, state_currency};
 use crate::cli::commands::resolve::{report_error, scope, state_left_out, state_unmatched};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
@@ -50,7 +49,7 @@ impl Baseline {
 pub(super) fn run(args: Check, baseline: &str, settings: &Settings) -> anyhow::Result<Outcome> {
     let baseline = Baseline::parse(baseline)?;
     let sessions = scope(args.filters.clone(), settings);
-    let tables: Vec<&str> = ["sessions", "verdicts"].into_iter().chain(sessions.tables()).collect();
+    let tables: Vec<&str> = TABLES.iter().copied().chain(sessions.tables()).collect();
     let opened = some_tables(args.source, settings, &tables)?;
     let other = match &baseline {
         Baseline::Archive(archive) => {
@@ -64,7 +63,7 @@ pub(super) fn run(args: Check, baseline: &str, settings: &Settings) -> anyhow::R
     let frames = other.as_ref().map_or(&opened.frames, |other| &other.frames);
     let found = compare_with_baseline((frames, &of_baseline), (&opened.frames, &sessions));
     let (lines, [left_out_of_baseline, left_out]) = found.map_err(report_error)?;
-    let numbers = Numbers::of(args.printed, settings);
+    let numbers = numbers(args.printed, settings);
     let roles = Roles { names: Some(1), main: Some("value"), sentences: &[] };
     print(&frame(&lines, numbers)?, args.printed, Layout { roles, ..Layout::default() })?;
     if numbers.is_for_people {

@@ -1,14 +1,13 @@
 //! `compare --by`: more than two cohorts.
 
-use agentlogs::analysis::compare::{CohortLine, Cohorts, compare_by};
+use agentlogs::analysis::compare::{CohortLine, Cohorts, TABLES, compare_by};
 use agentlogs::analysis::present::{Roles, counted};
 use agentlogs::analysis::reports::{Scope, tables_of_dimension};
 use polars::prelude::*;
 
 use super::filters::{cohort, held_out};
 use crate::cli::args::Compare;
-use crate::cli::commands::numbers::Numbers;
-use crate::cli::commands::output::{Layout, complain, print, say, state_currency};
+use crate::cli::commands::output::{Layout, complain, numbers, print, say, state_currency};
 use crate::cli::commands::resolve::{report_error, state_left_out, state_unjudged, undated, unjudged};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
@@ -19,12 +18,12 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
     let scope = scope.map_err(|error| WrongCommandLine(format!("--where: {error}")))?;
     let scope = held_out(scope, args.held_out);
     let scope = Scope { undated: args.undated.map(undated), ..scope };
-    let mut tables = vec!["sessions", "verdicts"];
+    let mut tables = TABLES.to_vec();
     tables.extend(scope.tables().chain(tables_of_dimension(by).iter().copied()));
     let opened = some_tables(args.source, settings, &tables)?;
     let choice = unjudged(args.unjudged);
     let found = compare_by(&opened.frames, &scope, by, choice).map_err(report_error)?;
-    let numbers = Numbers::of(args.printed, settings);
+    let numbers = numbers(args.printed, settings);
     let lines = &found.lines;
     let values = |of: fn(&CohortLine) -> Option<f64>| lines.iter().map(move |line| (line.measure, of(line)));
     let sessions = lines.iter().map(|line| i64::try_from(line.sessions).unwrap_or(i64::MAX)).collect::<Vec<_>>();

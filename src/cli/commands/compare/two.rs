@@ -1,6 +1,6 @@
 //! Compares two cohorts of sessions.
 
-use agentlogs::analysis::compare::{Compared, SIGNIFICANCE, compare, has_few_pairs};
+use agentlogs::analysis::compare::{Compared, SIGNIFICANCE, TABLES, compare, has_few_pairs};
 use agentlogs::analysis::outcomes::Tasks;
 use agentlogs::analysis::present::{self, Roles};
 use agentlogs::analysis::reports::Scope;
@@ -9,8 +9,7 @@ use polars::prelude::*;
 use super::filters::{cohort, held_out};
 use super::{by, tasks};
 use crate::cli::args::Compare;
-use crate::cli::commands::numbers::{Numbers, in_points};
-use crate::cli::commands::output::{Layout, complain, print, say, state_currency};
+use crate::cli::commands::output::{Layout, complain, numbers, print, say, state_currency};
 use crate::cli::commands::resolve::{
     report_error, state_left_out, state_lower_bound, state_unjudged, state_unmatched, undated, unjudged,
 };
@@ -28,9 +27,9 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         Ok::<_, WrongCommandLine>(Scope { undated: args.undated.map(undated), ..held_out(found, args.held_out) })
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
-    let numbers = Numbers::of(args.printed, settings);
+    let numbers = numbers(args.printed, settings);
     let is_for_people = numbers.is_for_people;
-    let mut tables = vec!["sessions", "verdicts"];
+    let mut tables = TABLES.to_vec();
     tables.extend(a.tables().chain(b.tables()));
     let opened = some_tables(args.source, settings, &tables)?;
     for (scope, prefix) in [(&a, "a: "), (&b, "b: ")] {
@@ -144,7 +143,7 @@ fn state_power(lines: &[Compared]) {
     if main.result != Some("inconclusive") || least <= 0.0 {
         return;
     }
-    let least = in_points(&present::measured(main.measure, least));
+    let least = present::in_points(&present::measured(main.measure, least));
     let things = if main.pairs.is_some() { "tasks" } else { "sessions" };
     let needed = main.needed.filter(|_| main.difference() != Some(0.0));
     let needed = needed.map_or_else(String::new, |count| {

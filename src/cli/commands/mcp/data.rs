@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agentlogs::analysis::export::Access;
+use agentlogs::analysis::export::{Access, TEXTS};
 use agentlogs::analysis::reports::Frames;
-use agentlogs::store::frames::{events, sessions, tool_calls};
+use agentlogs::store::frames::{events, rejects, sessions};
 use polars::prelude::*;
 
 use crate::cli::args::{ArchiveDirectory, DataSource, McpLimits};
@@ -21,15 +21,12 @@ pub(super) struct Data {
     pub(super) settings: Settings,
 }
 
-/// The columns with text of conversations: see docs/security.md.
-const TEXTS: [(&str, &[&str]); 2] = [
-    (sessions::TABLE, &[sessions::PROMPT, sessions::TEXT]),
-    (tool_calls::TABLE, &[tool_calls::ARGS, tool_calls::RESULT]),
-];
-
 /// Columns that contain whole messages and lines, if the archive contains text.
-const MESSAGES: [(&str, &[&str]); 3] =
-    [(sessions::TABLE, &[sessions::ERROR_MESSAGE]), (events::TABLE, &[events::MESSAGE]), ("rejects", &["example"])];
+const MESSAGES: [(&str, [&str; 1]); 3] = [
+    (sessions::TABLE, [sessions::ERROR_MESSAGE]),
+    (events::TABLE, [events::MESSAGE]),
+    (rejects::TABLE, [rejects::EXAMPLE]),
+];
 
 impl Data {
     pub(super) fn new(archive: Option<PathBuf>, limits: &McpLimits, settings: Settings) -> Self {
@@ -70,9 +67,9 @@ fn without_text(tables: Frames) -> PolarsResult<Frames> {
         return Ok(tables);
     }
     let hidden = |table: &str| -> Vec<Expr> {
-        let columns = TEXTS.iter().chain(&MESSAGES).filter(|(name, _)| *name == table);
-        let columns = columns.flat_map(|(_, columns)| columns.iter());
-        columns.map(|column| lit(NULL).cast(DataType::String).alias(*column)).collect()
+        let texts = TEXTS.iter().filter(|(name, _)| *name == table).flat_map(|(_, columns)| columns);
+        let messages = MESSAGES.iter().filter(|(name, _)| *name == table).flat_map(|(_, columns)| columns);
+        texts.chain(messages).map(|column| lit(NULL).cast(DataType::String).alias(*column)).collect()
     };
     Ok(tables.map(|table, frame| match hidden(table) {
         columns if columns.is_empty() => frame,

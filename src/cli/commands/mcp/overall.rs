@@ -1,6 +1,6 @@
 //! Tools about many sessions.
 
-use agentlogs::analysis::compare::{Compared, compare};
+use agentlogs::analysis::compare::{self, Compared};
 use agentlogs::analysis::failures::{FAILED_TABLES, failed_sessions};
 use agentlogs::analysis::outcomes::Unjudged;
 use agentlogs::analysis::overview::{Look, Overview};
@@ -124,10 +124,9 @@ pub(super) fn failures(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
 pub(super) fn comparison(data: &Data, arguments: Arguments) -> anyhow::Result<Answer> {
     let asked: OfComparison = parsed(arguments)?;
     let [a, b] = [scope(&asked.a, &data.settings)?, scope(&asked.b, &data.settings)?];
-    let mut tables = vec!["sessions", "verdicts"];
-    tables.extend(a.tables().chain(b.tables()));
+    let tables: Vec<&str> = compare::TABLES.iter().copied().chain(a.tables()).chain(b.tables()).collect();
     let opened = data.tables(&tables)?;
-    let found = compare(&opened.frames, &a, &b, Unjudged::default())?;
+    let found = compare::compare(&opened.frames, &a, &b, Unjudged::default())?;
     let lines = &found.lines;
     let rounded = |value: f64| (value * 1e6).round() / 1e6;
     let numbers = |name: &str, of: fn(&Compared) -> Option<f64>| {

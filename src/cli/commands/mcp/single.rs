@@ -1,6 +1,6 @@
 //! Tools about one session.
 
-use agentlogs::analysis::reports::Cost;
+use agentlogs::analysis::reports::{Cost, round};
 use agentlogs::analysis::show::{self, Timeline};
 use agentlogs::store::frames::{sessions, turns};
 use polars::prelude::*;
@@ -40,19 +40,13 @@ pub(super) fn timeline(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let rows = rows.lazy().select(columns.into_iter().map(col).chain([place]).collect::<Vec<_>>()).collect()?;
     let log = only_path.map(|path| format!("evidence: the lines of {path}"));
     let name = format!("{} session {}", key.runtime, key.id);
-    Ok(Answer::rows(rounded(rows)?).with_notes([name].into_iter().chain(log)))
+    Ok(Answer::rows(round(rows.lazy()).collect()?).with_notes([name].into_iter().chain(log)))
 }
 
 pub(super) fn explained(data: &Data, arguments: Arguments) -> anyhow::Result<Answer> {
     let asked: OfExplanation = parsed(arguments)?;
     let (rows, about) = explanation(data.source()?, &asked.session, &data.settings)?;
-    Ok(Answer::rows(rounded(rows)?).with_notes([about]))
-}
-
-/// The rows with ten digits after the point, as in reports.
-fn rounded(rows: DataFrame) -> PolarsResult<DataFrame> {
-    let floats = dtype_col(&DataType::Float64).as_selector().as_expr();
-    rows.lazy().with_column(floats.round(10, RoundMode::HalfAwayFromZero)).collect()
+    Ok(Answer::rows(round(rows.lazy()).collect()?).with_notes([about]))
 }
 
 /// The place of a row: `PATH:LINE`, or the path if the line is unknown.

@@ -1,52 +1,51 @@
 //! Numbers of measures as columns: for people as texts with the unit of each measure, else rounded.
 
-use agentlogs::analysis::present::{Currency, human, measured};
 use polars::prelude::{Column, DataFrame, DataType, PolarsResult};
 
-use crate::cli::args::{Format, Printed};
-use crate::cli::commands::output::is_human;
-use crate::cli::settings::Settings;
+use super::currency::Currency;
+use super::human::human;
+use super::value::measured;
+
+/// The column that names the measure of a row.
+const MEASURE: &str = "measure";
+/// The columns with its numbers, in reports.
+const OF_MEASURE: [&str; 2] = ["before", "after"];
 
 /// How numbers are printed.
-#[derive(Clone, Copy)]
-pub(super) struct Numbers {
+#[derive(Debug, Clone, Copy)]
+pub struct Numbers {
     /// Whether people read them.
     pub is_for_people: bool,
     /// Whether they are abbreviated.
-    is_human: bool,
+    pub is_human: bool,
     /// The currency of amounts.
     pub currency: Currency,
 }
 
 impl Numbers {
-    pub(super) fn of(printed: Printed, settings: &Settings) -> Self {
-        let is_for_people = matches!(printed.format, Format::Table | Format::Markdown);
-        let currency = if is_for_people { settings.shown_currency() } else { Currency::default() };
-        Self { is_for_people, is_human: is_human(printed), currency }
-    }
-
     /// The numbers of lines, each with the name of its measure.
-    pub(super) fn column<'m>(self, name: &str, lines: impl Iterator<Item = (&'m str, Option<f64>)>) -> Column {
+    pub fn column<'m>(self, name: &str, lines: impl Iterator<Item = (&'m str, Option<f64>)>) -> Column {
         self.column_of(name, lines, str::to_owned)
     }
 
     /// The same of differences.
-    pub(super) fn differences<'m>(self, name: &str, lines: impl Iterator<Item = (&'m str, Option<f64>)>) -> Column {
+    pub fn differences<'m>(self, name: &str, lines: impl Iterator<Item = (&'m str, Option<f64>)>) -> Column {
         self.column_of(name, lines, in_points)
     }
 
-    /// The rows of `report trends` for people: the values before and after a change in the unit of the measure that the row names.
-    pub(super) fn of_trends(self, rows: &DataFrame) -> PolarsResult<DataFrame> {
-        let measures = rows.column("measure")?.str()?.clone();
+    /// The rows of a report with the numbers in the unit of the measure that their row names, if the rows name measures.
+    ///
+    /// # Errors
+    /// When the columns cannot be converted, which would be a bug.
+    pub fn by_measure(self, mut rows: DataFrame) -> PolarsResult<DataFrame> {
+        let Ok(measures) = rows.column(MEASURE).and_then(|measures| measures.str().cloned()) else { return Ok(rows) };
         let named = || measures.iter().map(Option::unwrap_or_default);
-        let mut rows = rows.clone();
-        for name in ["before", "after"] {
+        for name in OF_MEASURE {
             let values = rows.column(name)?.cast(&DataType::Float64)?.f64()?.clone();
-            let column = self.column(name, named().zip(values.iter()));
-            rows.with_column(column)?;
+            rows.with_column(self.column(name, named().zip(values.iter())))?;
         }
         let names = named().map(|name| self.currency.name_of(name)).collect::<Vec<_>>();
-        rows.with_column(Column::new("measure".into(), names))?;
+        rows.with_column(Column::new(MEASURE.into(), names))?;
         Ok(rows)
     }
 
@@ -78,6 +77,6 @@ impl Numbers {
 }
 
 /// A difference as text: that of shares is not a share of something.
-pub(super) fn in_points(difference: &str) -> String {
+pub fn in_points(difference: &str) -> String {
     difference.replace(" %", " points")
 }
