@@ -1,4 +1,4 @@
-//! The command line: every console block of the README, of `docs/tour.md`, of `docs/evaluations.md` and of `tests/cmd` is executed.
+//! The command line: every console block of the README, of `docs/tour.md`, of `docs/evaluations.md`, of `docs/bill.md` and of `tests/cmd` is executed.
 
 use crate::root;
 
@@ -13,6 +13,7 @@ fn what_the_documents_show_is_what_happens() {
         ("demo-evaluation", "demo-evaluation"),
         ("sample-logs", "sample-logs"),
         ("tests/verdicts", "sample-verdicts"),
+        ("tests/bill", "sample-bills"),
     ] {
         std::os::unix::fs::symlink(root().join(directory), folder.path().join(name)).unwrap();
     }
@@ -21,6 +22,7 @@ fn what_the_documents_show_is_what_happens() {
     for (archive, documents) in [
         ("agentlogs-archive", "docs/tour.md"),
         ("evaluation", "docs/evaluations.md"),
+        ("billed", "docs/bill.md"),
         ("readme", "README.md"),
         ("cmd", "tests/cmd/*.trycmd"),
     ] {

@@ -7,6 +7,8 @@ mod archive;
 #[cfg(feature = "archive")]
 mod behaviour;
 #[cfg(feature = "archive")]
+mod bill;
+#[cfg(feature = "archive")]
 mod browse;
 #[cfg(feature = "archive")]
 mod charts;

@@ -57,6 +57,7 @@ fn commands() -> Vec<Vec<String>> {
         "schema",
         "schema turns",
         "check --max cost_usd=1000 --max tools.calls=100000",
+        "bill tests/bill/anthropic-usage.csv tests/bill/anthropic-cost.csv",
         "config",
     ];
     commands.extend(others.iter().map(|command| words(command)));

@@ -2,6 +2,7 @@
 
 mod agents;
 mod behaviour;
+pub mod bill;
 pub mod browse;
 pub mod budget;
 mod cohort;

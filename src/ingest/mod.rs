@@ -13,9 +13,12 @@
 //! content_hasher  hashes a file while it is read, and releases its memory
 //! shape           keys and types of files that no format matches
 //! verdict_files   files of verdicts to import
+//! bill_files      bills to compare with an archive
 //! privacy         removes secrets, and the words of rejected lines
 //! ```
 
+#[cfg(feature = "archive")]
+pub mod bill_files;
 mod content_hasher;
 pub mod drift;
 mod fingerprint;

@@ -239,6 +239,16 @@ impl<'c> Pricer<'c> {
         })
     }
 
+    /// Who bills a request: the provider in the log, the host in the name of the model, else the maker of the model. `None` if none of
+    /// them is known.
+    pub fn seller(&mut self, provider: Option<&str>, model: Option<&str>) -> Option<&'c str> {
+        if let Some(provider) = provider {
+            return super::spelling::provider(provider).map(|known| known.id);
+        }
+        let first = self.find(None, model?)?.entries.first().map(|entry| entry.provider.as_str());
+        first.filter(|provider| super::spelling::is_host(provider)).or_else(|| self.maker(model?))
+    }
+
     /// The canonical name of a logged model: see [`Catalog::canonical`].
     pub fn canonical(&mut self, model: &Symbol) -> Symbol {
         if let Some(known) = self.canonical.get(model) {

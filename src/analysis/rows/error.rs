@@ -35,6 +35,9 @@ pub enum Error {
     /// Only `report limits` has active windows.
     #[error("only report limits accepts --active, not report {0}")]
     NotActive(&'static str),
+    /// Lines of a bill are of more than a day.
+    #[error("{0} of the bill's lines are of more than a day: --by model compares the whole period")]
+    NotOfDays(usize),
     /// Only `report outcomes` has trials.
     #[error("only report outcomes accepts {1}, not report {0}")]
     NotOfOutcomes(&'static str, &'static str),

@@ -55,7 +55,7 @@ pub use grouping::sessions;
 pub use left_out::LeftOut;
 pub use measure::Measure;
 pub(super) use partitions::{Find, SessionRows, for_sessions, take};
-pub(super) use pattern::matches;
+pub(super) use pattern::{matches, text_matches};
 pub use projects::ProjectNames;
 pub(super) use projects::shown_project;
 pub(super) use report_rows::{Context, Extended, ReportRows, Sessions, Table, Top, Where};

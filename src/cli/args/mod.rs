@@ -1,6 +1,7 @@
 //! The arguments of the command line. These types only validate; the commands resolve them.
 
 mod archive;
+mod bill;
 mod browse;
 mod check;
 mod compare;
@@ -23,6 +24,7 @@ mod verdicts;
 mod watch;
 
 pub use archive::ArchiveCommand;
+pub use bill::{Bill, BillBy};
 pub use browse::Browse;
 pub use check::Check;
 pub use compare::Compare;

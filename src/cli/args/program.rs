@@ -6,6 +6,7 @@ use clap::error::ErrorKind;
 use clap::{FromArgMatches as _, Parser, Subcommand};
 
 use super::archive::ArchiveCommand;
+use super::bill::Bill;
 use super::browse::Browse;
 use super::check::Check;
 use super::compare::Compare;
@@ -78,6 +79,7 @@ pub enum Command {
     Query(Query),
     Check(Box<Check>),
     Compare(Compare),
+    Bill(Box<Bill>),
     Dashboard(Box<Dashboard>),
     Export(Box<Export>),
     Statusline(Statusline),

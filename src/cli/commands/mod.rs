@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod bench;
+pub mod bill;
 pub mod browse;
 pub mod check;
 pub mod compare;
