@@ -112,10 +112,95 @@ fn spans_are_trees() {
     }
 }
 
+/// The lines of the metrics of tables, and the number of sessions without a time.
+fn exported_metrics(tables: &Tables) -> (String, usize) {
+    let frames: Frames = frames(tables).unwrap().into_iter().map(|(name, frame)| (name, polars_lazy(frame))).collect();
+    let mut out = Vec::new();
+    let untimed = Traces::new(&frames).unwrap().write_metrics(&mut out).unwrap();
+    (String::from_utf8(out).unwrap(), untimed)
+}
+
+/// The sums of tokens by kind and of dollars are those of the ledger, and buckets contain all observations.
+#[test]
+fn metrics_have_the_totals_of_the_archive() {
+    for sources in [facts(Retention::Full), demo_facts()] {
+        let tables = settled(sources);
+        let (text, _) = exported_metrics(&tables);
+        let mut tokens: BTreeMap<String, i64> = BTreeMap::new();
+        let (mut cost, mut responses) = (0.0, 0);
+        let number = |value: &Value| value.as_str().unwrap().parse::<i64>().unwrap();
+        for line in text.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            for metric in line["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].as_array().unwrap() {
+                let data = if metric["sum"].is_null() { &metric["histogram"] } else { &metric["sum"] };
+                assert_eq!(data["aggregationTemporality"], 1, "{metric}");
+                for point in data["dataPoints"].as_array().unwrap() {
+                    let attribute = |name: &str| {
+                        let mut all = point["attributes"].as_array().unwrap().iter();
+                        all.find(|it| it["key"] == name)
+                            .map(|it| it["value"]["stringValue"].as_str().unwrap().to_owned())
+                    };
+                    assert!(number(&point["startTimeUnixNano"]) <= number(&point["timeUnixNano"]), "{point}");
+                    match metric["name"].as_str().unwrap() {
+                        "agentlogs.tokens" => {
+                            *tokens.entry(attribute("agentlogs.token.type").unwrap()).or_default() +=
+                                number(&point["asInt"]);
+                        }
+                        "agentlogs.cost" => cost += point["asDouble"].as_f64().unwrap(),
+                        name => {
+                            let counts = point["bucketCounts"].as_array().unwrap();
+                            assert_eq!(counts.len(), point["explicitBounds"].as_array().unwrap().len() + 1);
+                            assert_eq!(counts.iter().map(number).sum::<i64>(), number(&point["count"]), "{name}");
+                            assert!(point["min"].as_f64() <= point["max"].as_f64());
+                            if attribute("gen_ai.token.type").as_deref() == Some("output") {
+                                responses += number(&point["count"]);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let of_turns = tables.turns.iter().filter(|row| row.turn.occurred_at.is_some()).map(|row| row.session);
+        let mut timed: BTreeSet<usize> = of_turns.collect();
+        timed.extend((0..tables.sessions.len()).filter(|index| {
+            let session = &tables.sessions[*index].session;
+            session.started_at.is_some() || session.ended_at.is_some()
+        }));
+        let (mut expected, mut expected_cost, mut expected_responses) = (BTreeMap::<String, i64>::new(), 0.0, 0);
+        for row in tables.turns.iter().filter(|row| timed.contains(&row.session)) {
+            let counts = row.turn.tokens.get().kinds();
+            for (kind, count) in ["input", "output", "cache_read", "cache_write"].into_iter().zip(counts) {
+                if let Some(count) = count {
+                    *expected.entry(kind.to_owned()).or_default() += count;
+                }
+            }
+            expected_cost += row.money.cost.unwrap_or(0.0);
+            expected_responses += i64::from(row.grain.as_str() == "turn" && counts[1].is_some());
+        }
+        assert_eq!(tokens, expected);
+        assert!((cost - expected_cost).abs() < 1e-6, "{cost} {expected_cost}");
+        assert_eq!(responses, expected_responses);
+    }
+}
+
+/// The file of metrics beside the traces adds nothing when both are read as logs.
+#[test]
+fn metrics_are_not_read_as_usage() {
+    let tables = settled(demo_facts());
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("otlp.jsonl"), exported(&tables)).unwrap();
+    let traces = totals(&read(folder.path()));
+    fs::write(folder.path().join("otlp-metrics.jsonl"), exported_metrics(&tables).0).unwrap();
+    let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
+    let both = ingest::read(&options, &BTreeMap::new(), &Progress::default());
+    assert_eq!(totals(&settled(both.sources)), traces);
+}
+
 /// The names of attributes, which docs/otlp.md lists.
 #[test]
 fn the_document_lists_all_attributes() {
-    let text = exported(&settled(facts(Retention::Full)));
+    let tables = settled(facts(Retention::Full));
+    let text = exported(&tables) + &exported_metrics(&tables).0;
     let document = fs::read_to_string(crate::root().join("docs/otlp.md")).unwrap();
     let keys: BTreeSet<&str> = text.split("{\"key\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert!(keys.len() > 30, "{keys:?}");

@@ -86,7 +86,7 @@ pub enum Kind {
     Lake,
     /// A trajectory per session, in the Agent Trajectory Interchange Format
     Atif,
-    /// Each session as a trace of OpenTelemetry, in lines of OTLP's JSON
+    /// Each session as a trace and as metrics of OpenTelemetry, in lines of OTLP's JSON
     Otlp,
     /// Costs and tokens by day in the columns of FOCUS 1.2, for tools of `FinOps`: a CSV file
     Focus,

@@ -67,7 +67,17 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
         let traces = Traces::new(&tables)?;
         let path = args.directory.join("otlp.jsonl");
         write_file(&path, access, |out| traces.write(out)).with_context(|| path.display().to_string())?;
+        let path = args.directory.join("otlp-metrics.jsonl");
+        let mut untimed = 0;
+        let written = write_file(&path, access, |out| {
+            untimed = traces.write_metrics(out)?;
+            Ok(())
+        });
+        written.with_context(|| path.display().to_string())?;
         written_to(counted(traces.sessions(), "session"));
+        if untimed > 0 {
+            complain(format_args!("{} without a known time have no metrics", counted(untimed, "session")));
+        }
         return Ok(Outcome::Done);
     }
     let Some(kind) = kind else {

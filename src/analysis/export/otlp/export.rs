@@ -6,6 +6,7 @@ use polars::prelude::PolarsResult;
 use serde::Serialize;
 use serde_json::json;
 
+use super::metrics::{Metric, metrics};
 use super::span::{Attribute, Span};
 use super::tables::Tables;
 use super::traces::Trace;
@@ -35,6 +36,26 @@ struct Request<'a> {
 struct ResourceSpans<'a> {
     resource: Resource<'a>,
     scope_spans: [ScopeSpans<'a>; 1],
+}
+
+/// The request of an exporter of metrics.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MetricsRequest<'a> {
+    resource_metrics: [ResourceMetrics<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceMetrics<'a> {
+    resource: Resource<'a>,
+    scope_metrics: [ScopeMetrics; 1],
+}
+
+#[derive(Serialize)]
+struct ScopeMetrics {
+    scope: serde_json::Value,
+    metrics: Vec<Metric>,
 }
 
 #[derive(Serialize)]
@@ -71,7 +92,7 @@ impl Traces {
             let trace = Trace::new(&self.tables, row);
             let attributes = trace.resource();
             for spans in trace.spans().chunks(SPANS_OF_A_LINE) {
-                let scope = json!({"name": "agentlogs", "version": MAPPING});
+                let scope = scope();
                 let resource = Resource { attributes: &attributes };
                 let request = Request {
                     resource_spans: [ResourceSpans { resource, scope_spans: [ScopeSpans { scope, spans }] }],
@@ -82,4 +103,36 @@ impl Traces {
         }
         Ok(())
     }
+
+    /// Writes the metrics of all sessions, a line for each. Returns the number of sessions without a known time, which have none.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn write_metrics(&self, out: &mut dyn Write) -> io::Result<usize> {
+        let mut untimed = 0;
+        for row in 0..self.sessions() {
+            let Some(metrics) = metrics(&self.tables, row) else {
+                untimed += 1;
+                continue;
+            };
+            if metrics.is_empty() {
+                continue;
+            }
+            let attributes = Trace::new(&self.tables, row).resource();
+            let resource = Resource { attributes: &attributes };
+            let request = MetricsRequest {
+                resource_metrics: [ResourceMetrics {
+                    resource,
+                    scope_metrics: [ScopeMetrics { scope: scope(), metrics }],
+                }],
+            };
+            serde_json::to_writer(&mut *out, &request)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(untimed)
+    }
+}
+
+fn scope() -> serde_json::Value {
+    json!({"name": "agentlogs", "version": MAPPING})
 }

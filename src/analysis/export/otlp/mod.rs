@@ -1,13 +1,15 @@
-//! Sessions as traces of OpenTelemetry, in lines of OTLP's JSON: see docs/otlp.md.
+//! Sessions as traces and metrics of OpenTelemetry, in lines of OTLP's JSON: see docs/otlp.md.
 //!
 //! ```text
 //! export   the sessions of an archive -> lines
 //! traces   a session -> its spans
+//! metrics  a session -> its metrics
 //! tables   the columns that spans are made of
 //! span     a span, and its attributes
 //! ```
 
 mod export;
+mod metrics;
 mod span;
 mod tables;
 mod traces;
