@@ -54,6 +54,8 @@ mod otlp;
 mod outcomes;
 #[cfg(feature = "archive")]
 mod overview;
+#[cfg(feature = "archive")]
+mod perfetto;
 mod places;
 mod prices;
 mod privacy;

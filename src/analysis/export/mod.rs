@@ -1,4 +1,4 @@
-//! Exports: the tables as files, a lake that a cluster writes, each session as a trajectory or a trace, or costs by day in the columns of FOCUS.
+//! Exports: the tables as files, a lake that a cluster writes, each session as a trajectory or a trace, all sessions as one trace for Perfetto, or costs by day in the columns of FOCUS.
 
 mod by_session;
 mod cluster;
@@ -6,6 +6,7 @@ mod file;
 mod focus;
 mod lake;
 mod otlp;
+mod perfetto;
 mod tables;
 mod trajectory;
 
@@ -16,5 +17,6 @@ pub use file::{Access, TEXTS, write_file};
 pub use focus::{FOCUS_TABLES, FOCUS_VERSION, Focus, Unpriced};
 pub use lake::{Error as LakeError, Facts, LakeExport};
 pub use otlp::Traces;
+pub use perfetto::{Timeline, Written};
 pub use tables::{FileKind, in_scope, write};
 pub use trajectory::{Trajectories, Trajectory};

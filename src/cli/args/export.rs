@@ -41,6 +41,7 @@ Examples:
   agentlogs export tables --as csv --table sessions --last 30d
   agentlogs export lake --as lake
   agentlogs export trajectories --as atif --label experiment=base
+  agentlogs export trace --as perfetto --project shop --since 2026-11-20
   agentlogs export costs --as focus --since 2026-11 --timezone UTC
   agentlogs export evidence --as evidence --label prompt=new
 
@@ -88,6 +89,8 @@ pub enum Kind {
     Atif,
     /// Each session as a trace and as metrics of OpenTelemetry, in lines of OTLP's JSON
     Otlp,
+    /// All sessions as one trace for ui.perfetto.dev: agents, tools, waiting, context, tokens and dollars over time
+    Perfetto,
     /// Costs and tokens by day in the columns of FOCUS 1.2, for tools of `FinOps`: a CSV file
     Focus,
     /// The same as a parquet file

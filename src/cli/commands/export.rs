@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use agentlogs::analysis::evidence::{self, Pack, Texts};
 use agentlogs::analysis::export::{
-    Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Traces, Trajectories, Unpriced, in_scope,
-    write, write_file,
+    Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Timeline, Traces, Trajectories, Unpriced,
+    Written, in_scope, write, write_file,
 };
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::store::frames::TABLES;
@@ -78,6 +78,19 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
         if untimed > 0 {
             complain(format_args!("{} without a known time have no metrics", counted(untimed, "session")));
         }
+        return Ok(Outcome::Done);
+    }
+    if args.kind == Kind::Perfetto {
+        let path = args.directory.join("perfetto.json");
+        let timeline = Timeline::new(&tables)?;
+        let mut written = Written::default();
+        let result = write_file(&path, access, |out| {
+            written = timeline.write(out)?;
+            Ok(())
+        });
+        result.with_context(|| path.display().to_string())?;
+        state_untimed(&written);
+        written_to(counted(written.sessions, "session"));
         return Ok(Outcome::Done);
     }
     let Some(kind) = kind else {
@@ -162,13 +175,30 @@ fn write_evidence(args: Export, settings: &Settings) -> anyhow::Result<Outcome> 
     Ok(Outcome::Done)
 }
 
+/// Prints what has no place in time.
+fn state_untimed(written: &Written) {
+    const NAMED: usize = 5;
+    let untimed = &written.untimed_sessions;
+    if !untimed.is_empty() {
+        let named = untimed.get(..NAMED.min(untimed.len())).unwrap_or_default().join(", ");
+        let more = if untimed.len() > NAMED { ", …" } else { "" };
+        complain(format_args!("{} without a known time left out: {named}{more}", counted(untimed.len(), "session")));
+    }
+    if written.untimed_rows > 0 {
+        let rows = grouped(written.untimed_rows);
+        complain(format_args!(
+            "responses and calls without a time, which only the sums of tokens and dollars contain: {rows}"
+        ));
+    }
+}
+
 /// Refuses options that do not go together.
 fn check(args: &Export) -> Result<(), WrongCommandLine> {
     let wrong = |message: String| Err(WrongCommandLine(message));
     if let Some(name) = args.tables.iter().find(|name| !TABLES.contains(&name.as_str())) {
         return wrong(format!("no table {name:?}; there are: {}", TABLES.join(", ")));
     }
-    if matches!(args.kind, Kind::Atif | Kind::Evidence | Kind::Otlp) && !args.tables.is_empty() {
+    if matches!(args.kind, Kind::Atif | Kind::Evidence | Kind::Otlp | Kind::Perfetto) && !args.tables.is_empty() {
         let kind = args.kind.to_possible_value();
         let kind = kind.as_ref().map_or("", PossibleValue::get_name);
         return wrong(format!("--table cannot be used with --as {kind}, which writes sessions"));
@@ -222,6 +252,6 @@ const fn file_kind(kind: Kind) -> Option<FileKind> {
         Kind::Csv => Some(FileKind::Csv),
         Kind::Jsonl => Some(FileKind::Jsonl),
         Kind::Arrow => Some(FileKind::Arrow),
-        Kind::Atif | Kind::Evidence | Kind::Otlp | Kind::Focus | Kind::FocusParquet => None,
+        Kind::Atif | Kind::Evidence | Kind::Otlp | Kind::Perfetto | Kind::Focus | Kind::FocusParquet => None,
     }
 }

@@ -1,0 +1,84 @@
+//! The columns that events are made of.
+
+use polars::prelude::*;
+
+use crate::analysis::export::by_session::BySession;
+use crate::analysis::rows::Frames;
+use crate::store::frames::{TypedRows, rows, sessions, tool_calls, turns};
+
+rows! {
+    /// The columns of sessions.
+    pub(super) struct Sessions {
+        id: sessions::SESSION_ID,
+        runtime: sessions::RUNTIME,
+        project: sessions::PROJECT,
+        agent: sessions::AGENT,
+        parent: sessions::PARENT_SESSION_ID,
+        started_at: sessions::STARTED_AT,
+        ended_at: sessions::ENDED_AT,
+    }
+
+    /// The columns of turns.
+    pub(super) struct Turns {
+        runtime: turns::RUNTIME,
+        session: turns::SESSION_ID,
+        number: turns::TURN,
+        grain: turns::GRAIN,
+        line: turns::LINE,
+        time: turns::OCCURRED_AT,
+        duration_ms: turns::DURATION_MS,
+        latency_ms: turns::LATENCY_MS,
+        agent: turns::AGENT,
+        agent_id: turns::AGENT_ID,
+        is_subagent: turns::IS_SUBAGENT,
+        model: turns::MODEL,
+        effort: turns::EFFORT,
+        stop_reason: turns::STOP_REASON,
+        context_tokens: turns::CONTEXT_TOKENS,
+        input: turns::INPUT_TOKENS,
+        output: turns::OUTPUT_TOKENS,
+        cache_read: turns::CACHE_READ_TOKENS,
+        cache_write: turns::CACHE_WRITE_TOKENS,
+        total_tokens: turns::TOTAL_TOKENS,
+        cost: turns::COST_USD,
+    }
+
+    /// The columns of calls.
+    pub(super) struct Calls {
+        runtime: tool_calls::RUNTIME,
+        session: tool_calls::SESSION_ID,
+        turn: tool_calls::TURN,
+        line: tool_calls::LINE,
+        agent: tool_calls::AGENT,
+        is_subagent: tool_calls::IS_SUBAGENT,
+        tool: tool_calls::TOOL,
+        category: tool_calls::CATEGORY,
+        status: tool_calls::STATUS,
+        exit_code: tool_calls::EXIT_CODE,
+        time: tool_calls::OCCURRED_AT,
+        duration_ms: tool_calls::DURATION_MS,
+        target: tool_calls::TARGET,
+        args: tool_calls::ARGS,
+        result: tool_calls::RESULT,
+    }
+}
+
+/// The tables, with the rows of each session.
+pub(super) struct Tables {
+    pub sessions: Sessions,
+    pub turns: Turns,
+    pub turns_of: BySession,
+    pub calls: Calls,
+    pub calls_of: BySession,
+}
+
+impl Tables {
+    pub(super) fn read(tables: &Frames) -> PolarsResult<Self> {
+        let sessions = Sessions::read(tables.table(sessions::TABLE))?;
+        let turns = Turns::read(tables.table(turns::TABLE))?;
+        let calls = Calls::read(tables.table(tool_calls::TABLE))?;
+        let turns_of = BySession::new(turns.height(), |row| (turns.runtime(row), turns.session(row)));
+        let calls_of = BySession::new(calls.height(), |row| (calls.runtime(row), calls.session(row)));
+        Ok(Self { sessions, turns, turns_of, calls, calls_of })
+    }
+}
