@@ -95,6 +95,9 @@ tar -xzf "$work"/source/*.tar.gz -C "$work/source"
     agentlogs ingest "$root/sample-logs" --archive of-wheel
     python -m agentlogs report cost --archive of-wheel --limit 3
     python "$root/packages/python/tests/module.py" "$root/sample-logs" of-wheel
+    # The examples read logs of the checkout.
+    cd "$root"
+    python packages/python/tests/notebook.py packages/python/examples/*.ipynb
 )
 # The same from the checkout, beside the libraries that take Arrow data.
 PYTHONPATH=packages/python AGENTLOGS_BINARY="$work/agentlogs" \
