@@ -243,7 +243,7 @@ fn usage_and_costs_are_one_bill() {
     );
 }
 
-/// Without a delay, each day stands for itself.
+/// Without a delay, no other day explains a difference.
 #[test]
 fn days_around_explain_only_if_they_may() {
     let bill = compared(&["anthropic-cost.csv"], |question| question.delay = 0).unwrap();
