@@ -58,15 +58,21 @@ macro_rules! record {
                 // One bit for each field that has been read.
                 let mut seen = 0_u64;
                 'members: loop {
-                    let mut bit = 1_u64;
-                    $(
-                        if seen & bit == 0 && take_key(members, concat!('"', $key, "\":"))? {
-                            read(members, &mut self.$field)?;
-                            seen |= bit;
-                        }
-                        bit <<= 1;
-                    )+
-                    let _ = bit;
+                    'fields: {
+                        let mut bit = 1_u64;
+                        $(
+                            if seen & bit == 0 && take_key(members, concat!('"', $key, "\":"))? {
+                                read(members, &mut self.$field)?;
+                                seen |= bit;
+                                // Most records end before the last fields.
+                                if members.size_hint() == Some(0) {
+                                    break 'fields;
+                                }
+                            }
+                            bit <<= 1;
+                        )+
+                        let _ = bit;
+                    }
                     let Some(key) = next_key(members)? else { return Ok(()) };
                     let mut bit = 1_u64;
                     $(
@@ -245,9 +251,15 @@ impl<'r, 'de> Members<'r, 'de> {
         comes_next
     }
 
+    /// Whether the bracket that ends the object is the next byte.
+    #[inline(always)]
+    fn is_at_end(&self) -> bool {
+        self.separator == b',' && self.reader.rest().first() == Some(&b'}')
+    }
+
     #[inline]
     fn next(&mut self) -> Result<Option<Cow<'de, [u8]>>, Error> {
-        if self.separator == b',' && self.reader.rest().first() == Some(&b'}') {
+        if self.is_at_end() {
             self.reader.advance(1);
             return Ok(None);
         }
@@ -277,6 +289,12 @@ impl<'r, 'de> Members<'r, 'de> {
 
 impl<'de> MapAccess<'de> for Members<'_, 'de> {
     type Error = Error;
+
+    /// `Some(0)` at the end, else unknown.
+    #[inline(always)]
+    fn size_hint(&self) -> Option<usize> {
+        self.is_at_end().then_some(0)
+    }
 
     #[inline(always)]
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Error> {

@@ -12,27 +12,44 @@ use super::tools::lines;
 use crate::json::Raw;
 use crate::model::session::{CommandKind, Operation, Sign};
 
-/// The directories in which evaluation programs keep verifiers and graders.
-const DIRECTORIES: [&str; 4] = ["verifier", "grader", "graders", "hidden_tests"];
-/// The names of their files.
-#[rustfmt::skip]
-const FILES: [&str; 10] = [
-    "reward.txt", "reward.json", "ctrf.json", "grade.py", "grade.sh", "grader.py", "grader.sh", "verifier.py", "verifier.sh", "run-tests.sh",
-];
-/// The endings of documents, which no verifier uses.
-const DOCUMENTS: [&str; 5] = [".md", ".mdx", ".rst", ".adoc", ".markdown"];
-
 /// Whether a path is that of a file of a verifier or grader.
 fn is_of_verifier(path: &str) -> bool {
     let mut start = 0;
     let mut is_below = false;
     // Every word of a command is a path here, so that each is read once.
     for end in memchr::memchr2_iter(b'/', b'\\', path.as_bytes()) {
-        is_below |= path.get(start..end).is_some_and(|directory| DIRECTORIES.contains(&directory));
+        is_below |= path.get(start..end).is_some_and(is_directory_of_verifiers);
         start = end + 1;
     }
     let name = path.get(start..).unwrap_or_default();
-    FILES.contains(&name) || is_below && !DOCUMENTS.iter().any(|ending| name.ends_with(ending))
+    is_file_of_verifiers(name) || is_below && !is_document(name)
+}
+
+/// Whether evaluation programs keep verifiers and graders in directories of this name.
+fn is_directory_of_verifiers(name: &str) -> bool {
+    matches!(name, "verifier" | "grader" | "graders" | "hidden_tests")
+}
+
+/// Whether a file of this name is one of a verifier or grader, in any directory.
+fn is_file_of_verifiers(name: &str) -> bool {
+    matches!(
+        name,
+        "reward.txt"
+            | "reward.json"
+            | "ctrf.json"
+            | "run-tests.sh"
+            | "grade.py"
+            | "grade.sh"
+            | "grader.py"
+            | "grader.sh"
+            | "verifier.py"
+            | "verifier.sh"
+    )
+}
+
+/// Whether a file is a document, which no verifier uses.
+fn is_document(name: &str) -> bool {
+    [".md", ".mdx", ".rst", ".adoc", ".markdown"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// Whether a path is that of a file of tests, by the names that test runners search for.

@@ -17,9 +17,11 @@ const TAIL: usize = 6 << 10;
 const HEAD: usize = 2 << 10;
 /// A longer line is no summary.
 const LONGEST_LINE: usize = 300;
+/// The same of a line as it is written in JSON, where colours and other characters are escaped.
+const LONGEST_WRITTEN_LINE: usize = 2 * LONGEST_LINE;
 
 /// Each line that states that tests failed contains one of these. Searching for them is faster than reading every line.
-static SIGNS_OF_FAILURE: LazyLock<Regex> = LazyLock::new(|| signs("ail|AIL|rror|RROR|not ok|×|✕"));
+static SIGNS_OF_FAILURE: LazyLock<Regex> = LazyLock::new(|| signs("ail|AIL|rror|RROR|not ok|×|✕|u00[dD]7|u2715"));
 /// Each line that states that tests passed contains one of these.
 static SIGNS_OF_SUCCESS: LazyLock<Regex> = LazyLock::new(|| signs("ass|ASS|ok|OK|ucce|UCCE|ail|AIL"));
 
@@ -34,12 +36,13 @@ pub fn failed_tests(result: Raw<'_>) -> Option<bool> {
     let is_cut = bytes.len() > HEAD + TAIL;
     let head = bytes.get(..HEAD).filter(|_| is_cut).unwrap_or_default();
     let tail = if is_cut { bytes.len() - TAIL } else { 0 };
-    let (head, tail) = (plain::text(head), plain::text(bytes.get(tail..).unwrap_or_default()));
+    let tail = bytes.get(tail..).unwrap_or_default();
     // The last line of the head and the first one of the tail may be cut.
-    let head = head.rsplit_once('\n').map_or("", |(lines, _)| lines);
-    let tail = if is_cut { tail.split_once('\n').map_or("", |(_, lines)| lines) } else { tail.as_str() };
+    let head = plain::last_break(head).map_or(&[][..], |(end, _)| head.get(..end).unwrap_or_default());
+    let first = if is_cut { plain::first_break(tail).map_or(tail.len(), |(_, next)| next) } else { 0 };
+    let tail = tail.get(first..).unwrap_or_default();
     let states = |signs: &Regex, failed: bool| {
-        [tail, head].into_iter().any(|text| lines_with(signs, text).any(|line| of_line(line) == Some(failed)))
+        [tail, head].into_iter().any(|text| lines_with(signs, text).any(|line| of_written(line) == Some(failed)))
     };
     if states(&SIGNS_OF_FAILURE, true) {
         return Some(true);
@@ -48,23 +51,27 @@ pub fn failed_tests(result: Raw<'_>) -> Option<bool> {
 }
 
 /// The lines that contain one of the signs, from the last one on: summaries are at the end. A line is repeated for each of its signs.
-fn lines_with<'t>(signs: &Regex, text: &'t str) -> impl Iterator<Item = &'t str> {
-    let places: Vec<usize> = signs.find_iter(text.as_bytes()).map(|sign| sign.start()).collect();
+fn lines_with<'t>(signs: &Regex, text: &'t [u8]) -> impl Iterator<Item = &'t [u8]> {
+    let places: Vec<usize> = signs.find_iter(text).map(|sign| sign.start()).collect();
     places.into_iter().rev().filter_map(|place| line_around(text, place))
 }
 
 /// The line that contains a byte, unless it is too long for a summary.
-fn line_around(text: &str, at: usize) -> Option<&str> {
-    let bytes = text.as_bytes();
-    let earliest = at.saturating_sub(LONGEST_LINE);
-    let start = match memchr::memrchr(b'\n', bytes.get(earliest..at)?) {
-        Some(end) => earliest + end + 1,
+fn line_around(text: &[u8], at: usize) -> Option<&[u8]> {
+    let earliest = at.saturating_sub(LONGEST_WRITTEN_LINE);
+    let start = match plain::last_break(text.get(earliest..at)?) {
+        Some((_, next)) => earliest + next,
         None if earliest == 0 => 0,
         None => return None,
     };
-    let latest = bytes.len().min(at + LONGEST_LINE + 1);
-    let end = memchr::memchr(b'\n', bytes.get(at..latest)?).map_or(latest, |length| at + length);
+    let latest = text.len().min(at + LONGEST_WRITTEN_LINE + 1);
+    let end = plain::first_break(text.get(at..latest)?).map_or(latest, |(end, _)| at + end);
     text.get(start..end)
+}
+
+/// [`of_line`] of a line as it is written in JSON. Some of its escapes are ends of lines, too.
+fn of_written(line: &[u8]) -> Option<bool> {
+    plain::text(line).split('\n').find_map(of_line)
 }
 
 fn of_line(line: &str) -> Option<bool> {

@@ -33,6 +33,28 @@ pub(super) fn text(value: &[u8]) -> String {
     String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
+/// The first end of a line, escaped or not, or of a text: where it begins and what follows it.
+pub(super) fn first_break(value: &[u8]) -> Option<(usize, usize)> {
+    memchr::memchr3_iter(b'\\', b'"', BREAK, value).find_map(|at| break_at(value, at))
+}
+
+/// The last end of a line: see [`first_break`].
+pub(super) fn last_break(value: &[u8]) -> Option<(usize, usize)> {
+    memchr::memchr3_iter(b'\\', b'"', BREAK, value).rev().find_map(|at| break_at(value, at))
+}
+
+/// The break whose last backslash, quote or line feed is at a position.
+fn break_at(value: &[u8], at: usize) -> Option<(usize, usize)> {
+    let (before, rest) = value.split_at_checked(at)?;
+    let length = match rest {
+        [b'\\', b'n' | b'r' | b'"', ..] => 2,
+        [b'\\', ..] => return None,
+        _ => 1,
+    };
+    let escapes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+    Some((at - escapes, at + length))
+}
+
 /// Adds the character of an escape, which begins with one or more backslashes. Returns what follows it.
 fn escape<'t>(text: &'t [u8], out: &mut Vec<u8>) -> &'t [u8] {
     let slashes = text.iter().take_while(|byte| **byte == b'\\').count();
