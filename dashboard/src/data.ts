@@ -25,6 +25,7 @@ interface Packed extends About {
   groups: Record<string, Numbers>;
   sessions: Record<string, Numbers>;
   turns: Record<string, Numbers>;
+  skills: Record<string, Numbers>;
   tools: Record<string, Numbers>;
   troubles: Record<string, Numbers>;
   waste: Record<string, Numbers>;
@@ -47,7 +48,7 @@ export interface LeftOut {
 }
 
 export type WordKind =
-  | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "tool" | "kind" | "code" | "cause";
+  | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "skill" | "tool" | "kind" | "code" | "cause";
 
 /** Columns of numbers, and of places in other tables and lists of words, all of one length. */
 export type Columns<Name extends string, Place extends string = never> =
@@ -60,6 +61,8 @@ export type Turns = Columns<
   | "unpriced_tokens" | "turns",
   "session" | "group" | "model"
 >;
+/** The responses for which a skill was in effect. */
+export type Skills = Columns<"day" | "cost" | "total_tokens" | "turns" | "tool_calls", "group" | "skill">;
 export type Tools = Columns<
   "day" | "rows" | "error" | "denied" | "incomplete" | "duration_ms_known" | "duration_ms" | "result_bytes",
   "group" | "tool"
@@ -76,7 +79,7 @@ export type Behaviour = Columns<
 export type Groups = Columns<never, "runtime" | "model" | "project" | "status" | "labels">;
 export type Sessions = Columns<
   | "started" | "duration_ms" | "turns" | "tool_calls" | "tool_errors" | "compactions" | "retries" | "subagents" | "cost"
-  | "tokens" | "day" | "trial_outcome" | "trial_cost",
+  | "tokens" | "day" | "descendants" | "missing_descendants" | "inclusive_cost" | "trial_outcome" | "trial_cost",
   "group" | "listed" | "status" | "usage" | "error_kind" | "hour" | "id_length"
 > & { id: Texts; error_message: Texts };
 export type TimelineTurns = Columns<
@@ -119,6 +122,7 @@ export interface Data extends About {
   groups: Groups;
   sessions: Sessions;
   turns: Turns;
+  skills: Skills;
   tools: Tools;
   troubles: Troubles;
   waste: Waste;
@@ -174,7 +178,7 @@ function numbers(values: Numbers, isGrowing: boolean): Float64Array {
 }
 
 /** Columns that are never unknown, and small. */
-const PLACES = ["session", "group", "listed", "id_length", "runtime", "model", "project", "status", "labels", "usage", "error_kind", "tool", "kind", "code", "cause"];
+const PLACES = ["session", "group", "listed", "id_length", "runtime", "model", "project", "status", "labels", "usage", "error_kind", "skill", "tool", "kind", "code", "cause"];
 
 function columns<T>(table: Record<string, (number | string | null)[]>, growing: string[], texts: string[] = []): T {
   const out: Record<string, unknown> = { length: 0 };
@@ -281,6 +285,7 @@ export async function read(base64: string): Promise<Data> {
     groups,
     sessions,
     turns,
+    skills: columns<Skills>(packed.skills, ["group", "day"]),
     tools,
     troubles: columns<Troubles>(packed.troubles, ["group", "day"]),
     waste: columns<Waste>(packed.waste, ["group", "day"]),

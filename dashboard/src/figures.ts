@@ -230,6 +230,24 @@ export function byTool(data: Data, left: Left): ToolSums[] {
   return out.filter((it) => it.calls > 0).sort((a, b) => b.calls - a.calls || a.tool - b.tool);
 }
 
+export interface SkillSums {
+  skill: number;
+  cost: number;
+  tokens: number;
+  turns: number;
+  calls: number;
+}
+
+/** The responses for which each skill was in effect, the most expensive first. */
+export function bySkill(data: Data, left: Left): SkillSums[] {
+  const { skills, words } = data;
+  const keys = picked(skills.skill, left.skills);
+  const add = (column: Float64Array) => added(column, left.skills, keys, words.skill.list.length + 1);
+  const [cost, tokens, turns, calls] = [skills.cost, skills.total_tokens, skills.turns, skills.tool_calls].map(add);
+  const out = Array.from(turns, (turns, skill) => ({ skill, cost: cost[skill], tokens: tokens[skill], turns, calls: calls[skill] }));
+  return out.filter((it) => it.turns > 0).sort((a, b) => (b.cost || 0) - (a.cost || 0) || a.skill - b.skill);
+}
+
 export interface TroubleSums {
   kind: number;
   code: number;

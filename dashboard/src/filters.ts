@@ -112,6 +112,7 @@ export function fromFragment(data: Data, fragment: string): State {
 export interface Left {
   turns: Int32Array;
   sessions: Int32Array;
+  skills: Int32Array;
   tools: Int32Array;
   troubles: Int32Array;
   waste: Int32Array;
@@ -121,7 +122,7 @@ export interface Left {
 }
 
 export function left(data: Data, state: State): Left {
-  const { groups, sessions, turns, tools, troubles, waste, behaviour } = data;
+  const { groups, sessions, turns, skills, tools, troubles, waste, behaviour } = data;
   const isTimed = state.since !== null || state.until !== null;
   const [since, until] = [state.since ?? -Infinity, state.until ?? Infinity];
   const size = (dimension: "runtime" | "model" | "project" | "status") => data.words[dimension].list.length + 1;
@@ -157,6 +158,7 @@ export function left(data: Data, state: State): Left {
   return {
     turns: which(turns, fitsButModel, turns.model, model),
     sessions: listed,
+    skills: which(skills, fits, skills.group, fits),
     tools: which(tools, fits, tools.group, fits),
     troubles: which(troubles, fits, troubles.group, fits),
     waste: which(waste, fits, waste.group, fits),

@@ -7,7 +7,7 @@ import { byTool, countBy, daysOf, ledger, ranked } from "./figures";
 import { choices, date, DIMENSIONS, fromFragment, left, NOTHING, toFragment, type State } from "./filters";
 import { FilterBar } from "./filterbar";
 import * as format from "./format";
-import { Distribution, Health, Hours, Outcomes, OverTime, Tools, Where } from "./panels";
+import { Distribution, Health, Hours, Outcomes, OverTime, Skills, Tools, Where } from "./panels";
 import { Totals } from "./totals";
 import { Verdicts } from "./verdicts";
 import { Behaviour, Waste } from "./work";
@@ -112,6 +112,7 @@ function App({ data }: { data: Data }) {
         <Where {...props} sums={sums} ranks={ranks} />
         <Distribution {...props} open={open} />
         <Tools {...props} tools={tools} />
+        <Skills {...props} />
         {data.leftOut.measured ? <NotMeasured /> : <><Waste {...props} /><Behaviour {...props} /></>}
         <Verdicts {...props} />
         <Outcomes {...props} statuses={statuses} />

@@ -5,8 +5,8 @@ import { useMemo, useState } from "preact/hooks";
 import { Bars, COLORS, Lines, REST, Scatter, StackedBars, type Stack } from "./charts";
 import { shortId, word, type Data } from "./data";
 import {
-  bins, byCost, byHour, byTrouble, cacheHitRate, countBy, FAR, FEW, kept, measured, quantile, runaways, unpriced, usd, type Count, type Ledger,
-  type Sums, type ToolSums,
+  bins, byCost, byHour, bySkill, byTrouble, cacheHitRate, countBy, FAR, FEW, kept, measured, quantile, runaways, unpriced, usd, type Count, type Ledger,
+  type SkillSums, type Sums, type ToolSums,
 } from "./figures";
 import { MEASURES, PERIODS, periodName, SERIES, type Left, type Measure, type State } from "./filters";
 import * as format from "./format";
@@ -280,6 +280,27 @@ export function Tools({ data, tools: rows }: { data: Data; tools: ToolSums[] }) 
   return (
     <Panel id="tools" title="Tools" unit="calls, time and bytes returned" controls={<CsvButton name="tools" columns={columns} rows={() => rows} />}>
       <DataTable name="tools" caption="Tools, by calls" columns={columns} rows={rows} />
+    </Panel>
+  );
+}
+
+/** What skills cost. A page without any has no such panel. */
+export function Skills({ data, left }: PanelProps) {
+  const rows = useMemo(() => bySkill(data, left), [left]);
+  if (rows.length === 0) return null;
+  const most = rows[0].cost;
+  const columns: Column<SkillSums>[] = [
+    { title: "Skill", name: "skill", value: (it) => word(data, "skill", it.skill) },
+    { title: "Cost", name: "cost_usd", value: (it) => usd(it.cost), text: (it) => format.money(usd(it.cost)), bar: (it) => it.cost / most, color: () => COLORS[3] },
+    { title: "Tokens", name: "total_tokens", value: (it) => it.tokens, text: (it) => format.short(it.tokens) },
+    { title: "Turns", name: "turns", value: (it) => it.turns },
+    { title: "Tool calls", name: "tool_calls", value: (it) => it.calls },
+  ];
+  return (
+    <Panel id="skills" title="Skills" unit="the turns for which a skill was in effect"
+      note="With everything else in their context. agentlogs report skills also has what is offered and never used, and the pass rates with and without a skill."
+      controls={<CsvButton name="skills" columns={columns} rows={() => rows} />}>
+      <DataTable name="skills" caption="Skills, by cost" columns={columns} rows={rows} />
     </Panel>
   );
 }

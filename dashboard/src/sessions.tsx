@@ -17,6 +17,13 @@ function costOf(data: Data, session: number): string {
   return format.atLeast(word(data, "usage", usage[session]) === "lower_bound", usd(cost[session]));
 }
 
+/** The cost with that of the sessions that it started, and of those that these started. */
+function inclusiveOf(data: Data, session: number): string {
+  const { inclusive_cost, descendants, missing_descendants } = data.sessions;
+  const cost = format.atLeast(missing_descendants[session] > 0, usd(inclusive_cost[session]));
+  return `${cost}, ${format.count(descendants[session])} ${descendants[session] === 1 ? "child" : "children"}`;
+}
+
 /** The status, and why it failed. */
 function statusOf(data: Data, session: number): string {
   const status = word(data, "status", data.sessions.status[session]) ?? format.UNKNOWN;
@@ -43,6 +50,7 @@ export function columnsOf(data: Data): Column<number>[] {
     { title: "Status", name: "status", value: of("status"), text: (it) => statusOf(data, it) },
     ...(data.isJudged ? [verdict] : []),
     { title: "Cost", name: "cost_usd", value: (it) => usd(sessions.cost[it]), text: (it) => costOf(data, it) },
+    { title: "With children", name: "inclusive_cost_usd", value: (it) => usd(sessions.inclusive_cost[it]), text: (it) => inclusiveOf(data, it) },
     { title: "Tokens", name: "total_tokens", value: (it) => sessions.tokens[it], text: (it) => format.short(sessions.tokens[it]) },
     { title: "Turns", name: "turns", value: (it) => sessions.turns[it] },
     { title: "Tool calls", name: "tool_calls", value: (it) => sessions.tool_calls[it], text: (it) => callsOf(data, it) },

@@ -164,6 +164,14 @@ async function agrees(page, filters) {
     const names = ["calls", "errors", "error_rate", "denied", "incomplete", "duration_ms", null, "result_bytes"];
     names.forEach((name, at) => name && assert.ok(near(row[at + 1], theirs[name]), `${name} of ${row[0]}: ${row[at + 1]} ${theirs[name]}`));
   }
+  const skills = report("cost", "--by", "skill", "--wide", ...filters).filter((it) => it.skill !== null && it.skill !== "(none)");
+  const bySkill = new Map(skills.map((it) => [it.skill, it]));
+  const ofSkills = [...(await cellsOf(page, "skills")).values()].filter((it) => it.length > 1);
+  assert.equal(ofSkills.length, skills.length, `skills ${filters}`);
+  for (const row of ofSkills) {
+    const theirs = bySkill.get(row[0]);
+    ["cost_usd", "total_tokens", "turns"].forEach((name, at) => assert.ok(near(row[at + 1], theirs?.[name]), `${name} of ${row[0]}: ${row[at + 1]}`));
+  }
   const troubles = report("errors", "--by", "kind,code", ...filters);
   const errors = (await rowsOf(page, "errors")).filter((it) => it.length > 1);
   assert.equal(errors.reduce((all, it) => all + it[2], 0), sum(troubles, "events") || 0, `errors ${filters}`);

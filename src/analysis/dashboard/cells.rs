@@ -64,6 +64,20 @@ pub fn tool_calls(
     added_up(cells, all, selection, groups, &["day", "tool"], |row| [days[row], tools[row]], &SUMS)
 }
 
+/// The cells of skills, added up over the sessions of a group.
+pub fn skills(
+    cells: &DataFrame,
+    all: &Sessions<'_>,
+    selection: &Selection,
+    groups: &[usize],
+    words: &Vocabulary,
+) -> PolarsResult<Table> {
+    const SUMS: [&str; 4] = ["cost", turns::TOTAL_TOKENS, sessions::TURNS, turns::TOOL_CALLS];
+    let days = whole(cells, turns::DAY)?;
+    let skills = words.skill.indexes(texts(cells, turns::SKILL)?);
+    added_up(cells, all, selection, groups, &["day", "skill"], |row| [days[row], skills[row]], &SUMS)
+}
+
 /// The cells of problems, added up over the sessions of a group.
 pub fn problems(
     cells: &DataFrame,

@@ -102,6 +102,16 @@ impl Listing {
         ] {
             table.numbers(name, selection.pick(&whole(all.frame, name)?));
         }
+        // Most sessions have none.
+        let children = selection.pick(&whole(all.frame, sessions::DESCENDANTS)?);
+        let of_parents = |values: Vec<Option<i64>>| {
+            let values = selection.pick(&values).into_iter().zip(children.clone());
+            values.map(|(value, children)| value.filter(|_| children > Some(0))).collect::<Vec<_>>()
+        };
+        table.numbers("inclusive_cost", of_parents(money(all.frame, sessions::INCLUSIVE_COST_USD)?));
+        let missing = whole(all.frame, sessions::MISSING_DESCENDANTS)?;
+        table.numbers(sessions::MISSING_DESCENDANTS, of_parents(missing));
+        table.numbers(sessions::DESCENDANTS, children.iter().map(|count| count.filter(|count| *count > 0)));
         table.numbers("usage", words.usage.indexes(all.texts(sessions::USAGE, selection)?));
         table.numbers(sessions::ERROR_KIND, words.error_kind.indexes(all.texts(sessions::ERROR_KIND, selection)?));
         let unless_sum = |values: &[Option<i64>], sums: &[Option<i64>]| {

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use polars::prelude::*;
 use serde::Serialize;
 
-use super::cells::{behaviour, problems, tool_calls, turns, waste};
+use super::cells::{behaviour, problems, skills, tool_calls, turns, waste};
 use super::groups::Groups;
 use super::health::health;
 use super::listing::Listing;
@@ -95,6 +95,7 @@ struct Data {
     groups: Table,
     sessions: Table,
     turns: Table,
+    skills: Table,
     tools: Table,
     troubles: Table,
     waste: Table,
@@ -166,6 +167,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         about,
         sessions,
         turns: turns(&cells.turns, &all, &selection, &words)?,
+        skills: skills(&cells.skills, &all, &selection, &groups.of_session, &words)?,
         tools: tool_calls(&cells.tools, &all, &selection, &groups.of_session, &words)?,
         troubles: problems(&cells.troubles, &all, &selection, &groups.of_session, &words)?,
         waste: waste(&cells.waste, &all, &selection, &groups.of_session, &words)?,

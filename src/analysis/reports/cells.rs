@@ -8,7 +8,8 @@ use super::own_rows::Errors;
 use crate::analysis::behaviour::add_measures;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::rows::{
-    self, Cost, Error, Frames, Grouping, LeftOut, ReportRows, Scope, Sessions, Table, Unjudged, count_of, sum_where,
+    self, Cost, Error, Frames, Grouping, LeftOut, NONE, ReportRows, Scope, Sessions, Table, Unjudged, count_of,
+    sum_where,
 };
 use crate::analysis::waste::{CAUSE, Waste, rows_of_waste};
 use crate::prices::Catalog;
@@ -21,6 +22,8 @@ pub struct Cells {
     pub turns: DataFrame,
     /// Tool calls, by session, local day and tool.
     pub tools: DataFrame,
+    /// Turns for which a skill was in effect, by session, local day and skill. `cost` is in billionths of a dollar.
+    pub skills: DataFrame,
     /// Errors, retries, denials and aborts, by session, local day, kind and code.
     pub troubles: DataFrame,
     /// Whether `waste` and `behaviour` are left out, as there are more than [`MAX_MEASURED`] sessions.
@@ -65,6 +68,9 @@ const OF_SESSION: &[&str] = &[
     sessions::COMPACTIONS,
     sessions::RETRIES,
     sessions::SUBAGENTS,
+    sessions::DESCENDANTS,
+    sessions::MISSING_DESCENDANTS,
+    sessions::INCLUSIVE_COST_USD,
 ];
 
 /// Whether it is known that a session with edits was verified: the denominator of `verified_rate`.
@@ -122,6 +128,15 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
         unpriced.alias(sessions::UNPRICED_TOKENS),
         count_of(turns::GRAIN, "turn").alias(sessions::TURNS),
     ];
+    let of_skills = [
+        (rows::known_sum(turns::COST_USD) * lit(1e9))
+            .round(0, RoundMode::HalfAwayFromZero)
+            .cast(DataType::Int64)
+            .alias("cost"),
+        known_sum(turns::TOTAL_TOKENS),
+        count_of(turns::GRAIN, "turn").alias(sessions::TURNS),
+        known_sum(turns::TOOL_CALLS),
+    ];
     let of_tools = [
         rows(),
         with_status("error"),
@@ -132,6 +147,8 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
         known_sum(tool_calls::RESULT_BYTES),
     ];
     let (turns, left_out) = grouped(&Table(turns::TABLE), &["model"], &of_turns)?;
+    let (skills, _) = grouped(&Table(turns::TABLE), &["skill"], &of_skills)?;
+    let skills = skills.filter(col(turns::SKILL).neq(lit(NONE)));
     let (tools, _) = grouped(&Table(tool_calls::TABLE), &["tool"], &of_tools)?;
     let (troubles, _) = grouped(&Errors, &["kind", "code"], &[rows()])?;
     let key = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
@@ -147,21 +164,28 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
         col(turns::TOTAL_TOKENS).alias("listed_tokens"),
         lit(true).alias("is_listed"),
     ]);
-    let columns = OF_SESSION.iter().map(|name| if *name == sessions::MODEL { canonical_model() } else { col(*name) });
+    let columns = OF_SESSION.iter().map(|name| match *name {
+        sessions::MODEL => canonical_model(),
+        // The archive has them for this choice of costs only.
+        sessions::INCLUSIVE_COST_USD if cost != Cost::Auto => lit(NULL).cast(DataType::Float64).alias(*name),
+        name => col(name),
+    });
     let sessions = tables.table(sessions::TABLE).select(columns.collect::<Vec<_>>());
     let sessions = sessions.join(listed, key(), key(), JoinType::Left.into());
     let order = SortMultipleOptions::default().with_nulls_last(true);
     let sessions = sessions.sort([sessions::STARTED_AT, sessions::RUNTIME, turns::SESSION_ID], order);
-    let plans =
-        [turns, tools, troubles, waste, behaviour, sessions].into_iter().map(|frame| frame.logical_plan).collect();
+    let plans = [turns, skills, tools, troubles, waste, behaviour, sessions]
+        .into_iter()
+        .map(|frame| frame.logical_plan)
+        .collect();
     let frames = LazyFrame::collect_all_with_engine(plans, Engine::Streaming, OptFlags::default())?;
     let mut frames = frames.into_iter();
     let mut next = || frames.next().unwrap_or_default();
-    let (turns, tools, troubles) = (next(), next(), next());
+    let (turns, skills, tools, troubles) = (next(), next(), next(), next());
     let (waste, behaviour, sessions) = (next(), next(), next());
     let now = scope.zoned()?;
     let zone = now.time_zone().clone();
-    Ok(Cells { turns, tools, troubles, omits_measured, waste, behaviour, sessions, trials, zone, left_out })
+    Ok(Cells { turns, skills, tools, troubles, omits_measured, waste, behaviour, sessions, trials, zone, left_out })
 }
 
 /// The waste and the behaviour of the sessions in scope, at the local day of their start.
