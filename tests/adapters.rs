@@ -17,6 +17,7 @@ mod inspect;
 mod kimi;
 mod kiro;
 mod mini_swe_agent;
+mod offers;
 mod opencode;
 mod openhands;
 mod otlp;

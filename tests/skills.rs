@@ -77,6 +77,26 @@ fn a_skill_has_its_responses_calls_and_loads() {
     check(&measures("plugin", "office").0, &expected);
 }
 
+/// The list has 91 bytes for two skills, so that each has 11.375 tokens. The contexts of the responses have a mean price of 3.75, 1.24, 0.33,
+/// 3.75 and 0.99 dollars per million.
+#[test]
+fn what_is_offered_and_not_used_has_an_estimated_cost() {
+    let used = [("sessions", Some(1.0)), ("offered_sessions", Some(1.0)), ("offered_tokens", Some(11.0))];
+    check(&measures("skill", "office:pptx").0, &used);
+    let unused = [
+        ("sessions", Some(0.0)),
+        ("offered_sessions", Some(1.0)),
+        ("offered_tokens", Some(11.0)),
+        ("offered_cost_usd", Some(0.000_114)),
+        ("cost_usd", None),
+        ("loads", None),
+        ("passed_with", Some(0.0)),
+    ];
+    check(&measures("skill", "office:docx").0, &unused);
+    let server = [("sessions", Some(0.0)), ("offered_sessions", Some(1.0)), ("offered_tokens", None)];
+    check(&measures("mcp_server", "tickets").0, &server);
+}
+
 /// One of one passed with it, one of two without.
 #[test]
 fn sessions_pass_with_and_without_a_skill() {

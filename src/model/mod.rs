@@ -10,6 +10,7 @@ pub mod id_hash;
 mod identity;
 pub mod known_places;
 mod limit;
+mod offer;
 pub mod places;
 pub mod retention;
 pub mod session;

@@ -19,6 +19,7 @@ use crate::model::errors::ErrorKind;
 pub use crate::model::event::{Event, EventKind};
 pub use crate::model::identity::Identity;
 pub use crate::model::limit::{Limit, RESET_TOLERANCE_MS, WindowKey};
+pub use crate::model::offer::{Instructions, Offer};
 pub use crate::model::sign::Sign;
 pub use crate::model::tokens::{PackedTokens, Tokens, add};
 pub use crate::model::total::{ModelTotal, Total, TotalKind};
@@ -136,6 +137,8 @@ pub struct SessionResult {
     /// Sessions of other programs that ran turns of this one, each with the provider that those turns name. A result that has
     /// them is the entry of an index, without rows.
     pub delegates: Vec<(Symbol, String)>,
+    /// What its model was given besides the conversation.
+    pub offer: Offer,
 }
 
 /// How a session ended.

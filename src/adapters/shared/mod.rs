@@ -11,6 +11,7 @@ pub mod ids;
 pub(crate) mod latency;
 mod limits;
 pub(crate) mod names;
+mod offer;
 pub mod repository;
 mod row_index;
 mod shell;

@@ -10,8 +10,24 @@ const INSTRUCTIONS: &str = "SKILL.md";
 
 /// Whether a word is a name: letters, digits, `.`, `_`, `+`, `-` and `:`.
 pub(crate) fn is_name(word: &str) -> bool {
+    word.len() <= LONGEST && is_name_of_any_length(word)
+}
+
+/// Whether the name of a tool is one: those of MCP servers contain the name of the server.
+pub(crate) fn is_tool(word: &str) -> bool {
+    word.len() <= 2 * LONGEST && is_name_of_any_length(word)
+}
+
+fn is_name_of_any_length(word: &str) -> bool {
     let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'+' | b'-' | b':');
-    (1..=LONGEST).contains(&word.len()) && word.bytes().all(is_safe)
+    !word.is_empty() && word.bytes().all(is_safe)
+}
+
+/// The name of an MCP server as names of tools contain it: other characters than letters, digits, `_` and `-` are replaced by `_`.
+pub(crate) fn server(name: &str) -> Option<Symbol> {
+    let is_kept = |it: char| it.is_ascii_alphanumeric() || matches!(it, '_' | '-');
+    let written: String = name.chars().take(LONGEST).map(|it| if is_kept(it) { it } else { '_' }).collect();
+    (name.chars().count() <= LONGEST && !written.is_empty()).then(|| Symbol::new(&written))
 }
 
 /// The name; `None` if the word may be text.

@@ -21,6 +21,9 @@ use crate::store::frames::{sessions, time_type, turns, verdicts};
 /// The probability of a change in a report of sessions that did not change.
 const LEVEL: f64 = 0.05;
 
+/// The name of the instructions among what changed: that of their dimension.
+const INSTRUCTIONS: &str = "instructions";
+
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
 const WIDE: &[&str] = &["earliest_at", "latest_at", "p_value"];
 
@@ -92,7 +95,8 @@ fn facts(tables: &Frames) -> PolarsResult<HashMap<Key, Facts>> {
     let by_effort = with_effort.group_by(KEY.map(col).into_iter().chain([col(turns::EFFORT)]).collect::<Vec<_>>());
     let efforts = by_effort.agg([len().alias(COUNT)]).sort([COUNT, turns::EFFORT], most);
     let efforts = efforts.group_by_stable(KEY.map(col)).agg([col(turns::EFFORT).first()]);
-    let own = [sessions::CANONICAL_MODEL, sessions::RUNTIME_VERSION].map(|name| col(name).cast(DataType::String));
+    let own = [sessions::CANONICAL_MODEL, sessions::RUNTIME_VERSION, sessions::INSTRUCTIONS_HASH]
+        .map(|name| col(name).cast(DataType::String));
     let columns =
         KEY.map(col).into_iter().chain(own).chain([col(sessions::STARTED_AT).to_physical(), col(sessions::LABELS)]);
     let dated = tables.table(sessions::TABLE).filter(col(sessions::STARTED_AT).is_not_null());
@@ -108,6 +112,7 @@ fn facts(tables: &Frames) -> PolarsResult<HashMap<Key, Facts>> {
         (sessions::MODEL, text(sessions::CANONICAL_MODEL)?),
         (sessions::RUNTIME_VERSION, text(sessions::RUNTIME_VERSION)?),
         (turns::EFFORT, text(turns::EFFORT)?),
+        (INSTRUCTIONS, text(sessions::INSTRUCTIONS_HASH)?),
     ];
     let labels = frame.column(sessions::LABELS)?.list()?.clone();
     let mut facts = HashMap::new();

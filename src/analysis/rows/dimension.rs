@@ -37,6 +37,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_session("host", "Machine on which the log was written", sessions::HOST),
     formatted("hour", "Local hour of a day: 2026-10-05 08:00", "%Y-%m-%d %H:00"),
     recurring("hour_of_day", "Local hour of all days together: 00:00 to 23:00", "%H:00"),
+    of_session("instructions", "Hash of the system prompts and instruction files", sessions::INSTRUCTIONS_HASH),
     of_row("kind", "Kind of event: error, retry, permission_denial and others", events::KIND),
     of_row("mcp_server", "MCP server that offers the tool", tool_calls::MCP_SERVER),
     of_row_or_session("model", "Model, one name for all of its spellings", turns::CANONICAL_MODEL),

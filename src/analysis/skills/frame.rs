@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::unit::Unit;
+use super::unit::{NONE, Unit};
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, outcomes_of_sessions};
 use crate::analysis::rows::{Context, Extended, Frames, KEY, ReportRows, Sessions, known_sum};
 use crate::store::frames::{sessions, tool_calls, turns, verdicts};
@@ -14,9 +14,16 @@ pub(super) const USED_CALLS: &str = "used_calls";
 pub(super) const FAILED_CALLS: &str = "failed_calls";
 pub(super) const LOADS: &str = "loads";
 pub(super) const LOAD_BYTES: &str = "load_bytes";
-const COUNTS: [&str; 6] = [USED_TURNS, USED_TOKENS, USED_CALLS, FAILED_CALLS, LOADS, LOAD_BYTES];
+pub(super) const OFFERS: &str = "offers";
+const COUNTS: [&str; 7] = [USED_TURNS, USED_TOKENS, USED_CALLS, FAILED_CALLS, LOADS, LOAD_BYTES, OFFERS];
 /// The cost of the responses for which it was in effect.
 pub(super) const USED_COST_USD: &str = "used_cost_usd";
+/// The estimated tokens of its part of the list, and their estimated cost in all responses.
+pub(super) const OFFERED_TOKENS: &str = "offered_tokens";
+pub(super) const OFFERED_COST_USD: &str = "offered_cost_usd";
+const AMOUNTS: [&str; 3] = [USED_COST_USD, OFFERED_TOKENS, OFFERED_COST_USD];
+/// The bytes of a token of a list, which is English text.
+const BYTES_PER_TOKEN: f64 = 4.0;
 /// The outcome of the session.
 pub(super) const HAS_PASSED: &str = "has_passed";
 /// Over all sessions in scope: those that passed, and those that did not.
@@ -46,9 +53,11 @@ impl ReportRows for Skills {
         let units = Unit::of(context.by);
         let named = units.iter().map(|unit| col(unit.column()));
         let keys: Vec<Expr> = KEY.map(col).into_iter().chain(named).collect();
-        let parts = [of_turns(context, &units), of_calls(context), of_loads(context.tables, &units)];
-        let sums = COUNTS.into_iter().chain([USED_COST_USD]).map(|name| known_sum(name).alias(name));
-        let used = concat(parts.map(|part| part.select(columns(&units))), UnionArgs::default())?;
+        let mut parts = vec![of_turns(context, &units), of_calls(context), of_loads(context.tables, &units)];
+        parts.extend(units.iter().filter_map(|unit| of_offers(context, *unit)));
+        let sums = COUNTS.into_iter().chain(AMOUNTS).map(|name| known_sum(name).alias(name));
+        let parts: Vec<LazyFrame> = parts.into_iter().map(|part| part.select(columns(&units))).collect();
+        let used = concat(parts, UnionArgs::default())?;
         let used = used.group_by(keys).agg(sums.collect::<Vec<_>>());
         let outcomes = outcomes_of_sessions(context.tables)?
             .select(KEY.map(col).into_iter().chain([col(OUTCOME_PASSED).alias(HAS_PASSED)]).collect::<Vec<_>>());
@@ -77,17 +86,47 @@ fn count(column: &str, value: bool) -> Expr {
 fn columns(units: &[Unit]) -> Vec<Expr> {
     let named = units.iter().map(|unit| col(unit.column()));
     let counts = COUNTS.map(|name| col(name).cast(DataType::Int64));
-    KEY.map(col).into_iter().chain(named).chain(counts).chain([col(USED_COST_USD)]).collect()
+    KEY.map(col).into_iter().chain(named).chain(counts).chain(AMOUNTS.map(col)).collect()
 }
 
 /// Rows with values of some of these columns; the others are NULL.
 fn with_others(rows: LazyFrame, known: &[&str]) -> LazyFrame {
     let others = COUNTS.into_iter().filter(|name| !known.contains(name));
     let mut others: Vec<Expr> = others.map(|name| lit(NULL).cast(DataType::Int64).alias(name)).collect();
-    if !known.contains(&USED_COST_USD) {
-        others.push(lit(NULL).cast(DataType::Float64).alias(USED_COST_USD));
-    }
+    let amounts = AMOUNTS.into_iter().filter(|name| !known.contains(name));
+    others.extend(amounts.map(|name| lit(NULL).cast(DataType::Float64).alias(name)));
     rows.with_columns(others)
+}
+
+/// The sessions that offered something, by its name. Lists of skills have a size, of which each skill is an equal part. The list is in
+/// the context of each response, and costs what a token of that context costs on average. `None` for plugins, which no log lists.
+fn of_offers(context: &Context<'_>, unit: Unit) -> Option<LazyFrame> {
+    const NAMES: &str = "names";
+    const PRICE: &str = "price";
+    let (names, bytes) = match unit {
+        Unit::Skill => (sessions::SKILLS_OFFERED, col(sessions::SKILLS_OFFERED_BYTES)),
+        Unit::Server => (sessions::MCP_SERVERS_OFFERED, lit(NULL)),
+        Unit::Plugin => return None,
+    };
+    let on = || KEY.map(col);
+    let part = bytes.cast(DataType::Float64) / col(names).list().len().cast(DataType::Float64) / lit(BYTES_PER_TOKEN);
+    let offers = context.tables.table(sessions::TABLE).filter(col(names).list().len().gt(lit(0)));
+    let columns = on().into_iter().chain([col(names).alias(NAMES), part.alias(OFFERED_TOKENS)]);
+    let offers = offers.select(columns.collect::<Vec<_>>());
+    let is_sized = col(turns::CONTEXT_TOKENS).gt(lit(0));
+    let context_cost = col(turns::INPUT_COST_USD) + col(turns::CACHE_READ_COST_USD) + col(turns::CACHE_WRITE_COST_USD);
+    let price = context_cost / col(turns::CONTEXT_TOKENS).cast(DataType::Float64);
+    let responses = context.tables.table(turns::TABLE).filter(is_sized).with_column(price.alias(PRICE));
+    let prices = responses.group_by(on()).agg([known_sum(PRICE).alias(PRICE)]);
+    let others = Unit::ALL.into_iter().filter(|other| *other != unit);
+    let others = others.map(|other| lit(NONE).alias(other.column()));
+    let offers = offers
+        .join(prices, on(), on(), JoinType::Left.into())
+        .with_column((col(OFFERED_TOKENS) * col(PRICE)).alias(OFFERED_COST_USD))
+        .explode(by_name([NAMES], true, false), ExplodeOptions { empty_as_null: false, keep_nulls: false })
+        .with_column(col(NAMES).alias(unit.column()))
+        .with_columns(others.chain([lit(1_i64).alias(OFFERS)]).collect::<Vec<_>>());
+    Some(with_others(offers, &[OFFERS, OFFERED_TOKENS, OFFERED_COST_USD]))
 }
 
 /// The responses for which something was in effect.

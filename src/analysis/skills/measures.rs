@@ -3,8 +3,8 @@
 use polars::prelude::*;
 
 use super::frame::{
-    ALL_FAILED, ALL_PASSED, FAILED_CALLS, HAS_PASSED, LOAD_BYTES, LOADS, USED_CALLS, USED_COST_USD, USED_TOKENS,
-    USED_TURNS,
+    ALL_FAILED, ALL_PASSED, FAILED_CALLS, HAS_PASSED, LOAD_BYTES, LOADS, OFFERED_COST_USD, OFFERED_TOKENS, OFFERS,
+    USED_CALLS, USED_COST_USD, USED_TOKENS, USED_TURNS,
 };
 use crate::analysis::outcomes::{Interval, wilson_of};
 use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, ratio, sum};
@@ -21,10 +21,10 @@ pub(in crate::analysis) const PASS_RATE_WITHOUT: &str = "pass_rate_without";
 pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure(turns::COST_USD, "US dollars of the responses for which it was in effect", || known_sum(USED_COST_USD)),
     derived("share", "Share of the cost of all rows", || float(turns::COST_USD) / not_zero(col(turns::COST_USD).sum())),
-    measure("sessions", "Sessions that loaded or used it", || sessions_with(lit(true))),
+    measure("sessions", "Sessions that loaded or used it", || sessions_with(is_used())),
     measure("loaded_sessions", "Sessions with a call that loaded it", || sessions_with(col(LOADS).gt(lit(0)))).wide(),
     measure("used_sessions", "Sessions with responses or calls for which it was in effect", || {
-        sessions_with(col(USED_TURNS).gt(lit(0)).or(col(USED_CALLS).gt(lit(0))))
+        sessions_with(is_in_effect())
     })
     .wide(),
     sum(LOADS, "Calls that loaded it: of a tool for skills, or a read of its SKILL.md"),
@@ -34,9 +34,24 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure(sessions::TOOL_CALLS, "Calls that these responses made; of a server its own", || known_sum(USED_CALLS)),
     measure(sessions::TOOL_ERRORS, "Those that failed", || known_sum(FAILED_CALLS)).wide(),
     derived("error_rate", "tool_errors / tool_calls", || ratio(sessions::TOOL_ERRORS, sessions::TOOL_CALLS)),
+    measure("offered_sessions", "Sessions whose log lists it among what the model can use", || {
+        sessions_with(col(OFFERS).gt(lit(0)))
+    }),
     derived("cost_per_session_usd", "cost_usd / sessions", || ratio(turns::COST_USD, "sessions")).wide(),
-    measure("passed_with", "Judged sessions with it that passed", || sessions_with(col(HAS_PASSED))).wide(),
-    measure("failed_with", "Judged sessions with it that did not", || sessions_with(col(HAS_PASSED).not())).wide(),
+    measure(OFFERED_TOKENS, "Estimated tokens of its part of the lists of skills", || {
+        known_sum(OFFERED_TOKENS).cast(DataType::Int64)
+    })
+    .wide(),
+    measure(OFFERED_COST_USD, "Estimated cost of these tokens, which are in the context of each response", || {
+        known_sum(OFFERED_COST_USD)
+    })
+    .wide(),
+    measure("passed_with", "Judged sessions with it that passed", || sessions_with(is_used().and(col(HAS_PASSED))))
+        .wide(),
+    measure("failed_with", "Judged sessions with it that did not", || {
+        sessions_with(is_used().and(col(HAS_PASSED).not()))
+    })
+    .wide(),
     derived(PASS_RATE_WITH, "passed_with / (passed_with + failed_with)", || rate("passed_with", "failed_with")).wide(),
     derived("pass_rate_with_low", "Lower end of its 95 % interval (Wilson)", || {
         wilson_of("passed_with", "failed_with", Interval::Low)
@@ -63,6 +78,16 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     })
     .wide(),
 ];
+
+/// Whether it was in effect in a session.
+fn is_in_effect() -> Expr {
+    col(USED_TURNS).gt(lit(0)).or(col(USED_CALLS).gt(lit(0))).fill_null(lit(false))
+}
+
+/// Whether a session loaded or used it.
+fn is_used() -> Expr {
+    is_in_effect().or(col(LOADS).gt(lit(0)).fill_null(lit(false)))
+}
 
 /// The number of distinct sessions whose rows fulfil a condition.
 fn sessions_with(condition: Expr) -> Expr {

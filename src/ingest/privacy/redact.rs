@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::ops::Deref;
 
 use super::secrets::redacted;
+use crate::base::text::Symbol;
 use crate::model::health::Health;
-use crate::model::session::{Details, Event, FileChange, SessionResult, ToolCall};
+use crate::model::session::{Details, Event, FileChange, Offer, SessionResult, ToolCall};
 use crate::model::source::Source;
 
 /// Removes secrets and mail addresses from all text of a file. Paths of logs, ids and names of models are kept: rows refer to each
@@ -83,11 +84,16 @@ pub fn redact_session(session: &mut SessionResult) {
         unread: _,
         is_prompted_by_program: _,
         delegates: _,
+        offer,
     } = session;
     for verdict in verdicts {
         verdict.message.iter_mut().for_each(redact_text);
     }
     *labels = std::mem::take(labels).into_iter().map(|label| redacted(&label).into_owned()).collect();
+    let Offer { instructions: _, tools, skills, skills_bytes: _, mcp_servers } = offer;
+    for names in [tools, skills, mcp_servers].into_iter().flatten() {
+        *names = std::mem::take(names).into_iter().map(|name| Symbol::new(&redacted(&name))).collect();
+    }
     agent.iter_mut().for_each(redact_text);
     error_message.iter_mut().for_each(redact_text);
     [cwd, git_branch, repository, prompt, text].into_iter().flatten().for_each(redact_text);

@@ -46,6 +46,7 @@ impl SessionFacts {
         set_if_unknown(&mut known.started_at, view.started_at);
         set_if_unknown(&mut known.ended_at, view.ended_at);
         set_if_unknown(&mut known.trial, view.trial);
+        known.offer.join(view.offer);
         add_verdicts(&mut known.verdicts, view.verdicts);
     }
 
@@ -128,6 +129,7 @@ impl SessionFacts {
         set_if_unknown(&mut known.prompt, part.prompt);
         set_if_unknown(&mut known.provider_session_id, part.provider_session_id);
         set_if_unknown(&mut known.trial, part.trial);
+        known.offer.join(part.offer);
         add_verdicts(&mut known.verdicts, part.verdicts);
     }
 }

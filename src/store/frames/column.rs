@@ -30,6 +30,7 @@ pub enum Get<R> {
     /// Days since 1970.
     Date(fn(&R) -> Option<i32>),
     List(fn(&R) -> Vec<&str>),
+    MaybeList(fn(&R) -> Option<Vec<&str>>),
     /// The bits of a hash, as 16 hexadecimal digits.
     Hash(fn(&R) -> Option<i64>),
 }
@@ -48,7 +49,7 @@ pub trait ColumnBuilder {
     fn times(self, values: impl ExactSizeIterator<Item = Option<i64>>) -> Self::Column;
     /// Days since 1970.
     fn dates(self, values: impl ExactSizeIterator<Item = Option<i32>>) -> Self::Column;
-    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Vec<&'a str>>) -> Self::Column;
+    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Option<Vec<&'a str>>>) -> Self::Column;
 }
 
 impl<R> Get<R> {
@@ -61,7 +62,7 @@ impl<R> Get<R> {
             Self::Flag(_) | Self::MaybeFlag(_) => DataType::Boolean,
             Self::Time(_) => time_type(),
             Self::Date(_) => DataType::Date,
-            Self::List(_) => DataType::List(Box::new(DataType::String)),
+            Self::List(_) | Self::MaybeList(_) => DataType::List(Box::new(DataType::String)),
         }
     }
 
@@ -75,7 +76,8 @@ impl<R> Get<R> {
             Self::MaybeFlag(get) => builder.maybe_flags(rows.iter().map(get)),
             Self::Time(get) => builder.times(rows.iter().map(|row| get(row).map(Time::micros))),
             Self::Date(get) => builder.dates(rows.iter().map(get)),
-            Self::List(get) => builder.lists(rows.iter().map(get)),
+            Self::List(get) => builder.lists(rows.iter().map(|row| Some(get(row)))),
+            Self::MaybeList(get) => builder.lists(rows.iter().map(get)),
             Self::Hash(get) => {
                 let mut digits = String::with_capacity(rows.len() * HASH_DIGITS);
                 for row in rows {
@@ -138,10 +140,13 @@ impl ColumnBuilder for Arrays {
         values.collect::<PrimitiveArray<i32>>().to(DataType::Date.to_arrow(CompatLevel::newest())).boxed()
     }
 
-    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Vec<&'a str>>) -> Self::Column {
+    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Option<Vec<&'a str>>>) -> Self::Column {
         let mut builder = ListStringChunkedBuilder::new(PlSmallStr::EMPTY, values.len(), values.len());
         for value in values {
-            builder.append_values_iter(value.into_iter());
+            match value {
+                Some(texts) => builder.append_values_iter(texts.into_iter()),
+                None => builder.append_null(),
+            }
         }
         builder.finish().into_series().to_arrow(0, CompatLevel::newest())
     }
@@ -188,7 +193,7 @@ impl ColumnBuilder for ColumnPages<'_> {
     }
 
     /// Few rows have lists: polars encodes them.
-    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Vec<&'a str>>) -> Self::Column {
+    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Option<Vec<&'a str>>>) -> Self::Column {
         self.encoder.array(self.kind, &*Arrays.lists(values))
     }
 }

@@ -1,6 +1,8 @@
 //! The columns of all tables. Each is declared once, with its type, its name, its meaning, and the function that reads its value
 //! from a row of the ledger. Constants made of the names are the only way to name a column: `turns::COST_USD` is `"cost_usd"`.
 
+use std::collections::BTreeSet;
+
 use super::column::{Field, Get};
 use super::kind;
 use crate::base::text::Symbol;
@@ -40,6 +42,11 @@ pub struct Lost<'a> {
 pub struct Unread<'a> {
     pub row: &'a UnknownType,
     pub source: &'a Source,
+}
+
+/// Names that a log lists.
+fn names(known: Option<&BTreeSet<Symbol>>) -> Option<Vec<&str>> {
+    known.map(|names| names.iter().map(Symbol::as_str).collect())
 }
 
 /// A row with a time.
@@ -315,6 +322,12 @@ table! {
         Int MISSING_DESCENDANTS "Agents that these started and whose logs are missing: inclusive values are lower bounds", |it| Some(it.row.tree.missing);
         Word ROOT_SESSION_ID "The first of the sessions that led to this one; its own id if no other did", |it| it.row.root_session_id();
         List LABELS "key=value, sorted", |it| it.row.session.labels.iter().map(String::as_str).collect();
+        Hash INSTRUCTIONS_HASH "Equal for equal instructions: the system prompts and instruction files before the first response", |it| Some(it.row.session.offer.instructions?.hash);
+        Int INSTRUCTIONS_BYTES "Their size in UTF-8", |it| Some(it.row.session.offer.instructions?.bytes);
+        MaybeList TOOLS_OFFERED "Names of tools that the model could call, sorted; NULL if the log does not list any", |it| names(it.row.session.offer.tools.as_ref());
+        MaybeList SKILLS_OFFERED "The same of skills", |it| names(it.row.session.offer.skills.as_ref());
+        Int SKILLS_OFFERED_BYTES "Bytes of the list of skills that the model reads", |it| it.row.session.offer.skills_bytes;
+        MaybeList MCP_SERVERS_OFFERED "The same of MCP servers", |it| names(it.row.session.offer.mcp_servers.as_ref());
         Text PROMPT "The first text that a human typed, with --content text", |it| it.row.session.prompt;
         Text TEXT "The last text of the assistant, with --content text", |it| it.row.session.text;
     }

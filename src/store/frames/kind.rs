@@ -66,6 +66,11 @@ kinds! {
         let texts = list.as_ref().and_then(|list| list.str().ok());
         texts.map_or_else(Vec::new, |texts| texts.iter().flatten().map(str::to_owned).collect())
     };
+    /// Lists of texts, or unknown.
+    MaybeList(ListChunked) -> Option<Vec<String>>: |column| column.list()?, |values, row| {
+        let list = values.get_as_series(row)?;
+        Some(list.str().ok()?.iter().flatten().map(str::to_owned).collect())
+    };
 }
 
 /// Texts that are never unknown in the tables. Joined rows may lack them.

@@ -139,6 +139,9 @@ struct Record<'a> {
     cwd: Text<'a>,
     claude_code_version: Text<'a>,
     qwen_code_version: Text<'a>,
+    tools: Raw<'a>,
+    skills: Raw<'a>,
+    mcp_servers: Raw<'a>,
     compact_metadata: CompactMetadata<'a>,
     error_status: Number,
     // result
@@ -268,6 +271,10 @@ impl Session {
                 }
                 let version = record.claude_code_version.some().or(record.qwen_code_version.some());
                 session.runtime_version = version.map(str::to_owned).or_else(|| session.runtime_version.take());
+                let builder = &mut self.conversation.builder;
+                builder.offer_tools(record.tools);
+                builder.offer_skills(record.skills);
+                builder.offer_mcp_servers(record.mcp_servers);
             }
             // The status `compacting` before it is the same compaction, with an id that the transcript does not contain.
             "compact_boundary" => {

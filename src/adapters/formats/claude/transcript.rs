@@ -133,6 +133,10 @@ impl Transcript {
         match record.kind.as_str() {
             "assistant" | "user" | "system" | "progress" | "cost-state" => {}
             "attachment" if record.attachment.as_ref().is_some_and(|it| it.is_prompt()) => {}
+            "attachment" if record.attachment.as_ref().is_some_and(|it| it.is_offer()) => {
+                self.offered(record, line);
+                return RecordKind::Known;
+            }
             "fork-context-ref" => {
                 self.fork(line);
                 return RecordKind::Known;
@@ -162,6 +166,16 @@ impl Transcript {
             session.set_parent(parent);
         }
         RecordKind::Known
+    }
+
+    /// A list of skills, tools or MCP servers. It follows a record of its session, whose times it does not change.
+    fn offered(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let Some(attachment) = &record.attachment else { return };
+        if let Some(session) = self.sessions.current(line.number)
+            && Some(session.conversation.builder.session.session_id.as_str()) == record.session_id.some()
+        {
+            attachment.offer(&mut session.conversation.builder);
+        }
     }
 
     /// A record that names the session whose history is the context of this file.

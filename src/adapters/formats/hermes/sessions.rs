@@ -163,6 +163,7 @@ pub(crate) const SESSIONS: Table = Table {
         "api_call_count",
         "cwd",
         "git_branch",
+        "system_prompt",
     ],
     json: &[],
     order: "started_at, id",

@@ -36,7 +36,7 @@ use crate::adapters::shared::usage;
 use crate::base::rows::Rows;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Flag, Maybe, Text, When};
+use crate::json::fields::{Flag, LazyText, Maybe, Text, When};
 use crate::json::lines::Line;
 use crate::model::errors::{self, ErrorKind};
 use crate::model::session::{
@@ -83,6 +83,9 @@ struct Data<'a> {
     agent_id: Text<'a>,
     // trace.metadata
     harness: Harness<'a>,
+    // context.compiled
+    system_prompt: LazyText<'a>,
+    tools: Raw<'a>,
     // prompt.submitted
     prompt: Text<'a>,
     // model.completed, trace.artifacts
@@ -191,6 +194,13 @@ impl Session {
                     "trace.metadata" => {
                         let version = &mut self.builder.session.runtime_version;
                         *version = data.harness.version.owned().or_else(|| version.take());
+                    }
+                    "context.compiled" => {
+                        // Each run has them again, and the log has no responses.
+                        if self.builder.session.offer.instructions.is_none() {
+                            self.builder.instructions(data.system_prompt.as_str());
+                        }
+                        self.builder.offer_tools(data.tools);
                     }
                     "prompt.submitted" => self.prompted(index, data),
                     "model.completed" | "trace.artifacts" => self.completed(index, record, line, damage),

@@ -42,6 +42,7 @@ pub(super) struct Agent<'a> {
     pub(super) name: Text<'a>,
     pub(super) version: Text<'a>,
     pub(super) model_name: Text<'a>,
+    pub(super) tool_definitions: Raw<'a>,
     pub(super) extra: AgentExtra<'a>,
 }
 

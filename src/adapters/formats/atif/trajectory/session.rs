@@ -97,6 +97,7 @@ impl Trajectory {
                 session.parent_session_id = parent.filter(|it| *it != session.session_id);
             }
         }
+        builder.offer_tools(agent.tool_definitions);
         let mut trajectory = Self {
             builder,
             session: outer.filter(|_| is_inner).unwrap_or(place.read.len()),
@@ -158,6 +159,7 @@ impl Trajectory {
                 }
                 self.calls(step, turn, line);
             }
+            "system" => self.builder.instructions(&text),
             _ => {}
         }
         for outcome in &step.observation.results.blocks {

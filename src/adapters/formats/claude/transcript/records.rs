@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::adapters::formats::claude::common::prompts::PromptOrigin;
 use crate::adapters::formats::claude::common::{Message, NotRun, Origin, ToolUseResult};
 use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::names;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks, When};
@@ -94,12 +95,36 @@ pub(super) struct Attachment<'a> {
     #[serde(rename = "source_uuid")]
     pub(super) source_uuid: Text<'a>,
     pub(super) is_meta: Flag,
+    // skill_listing
+    pub(super) content: Raw<'a>,
+    pub(super) names: Raw<'a>,
+    // deferred_tools_delta, mcp_instructions_delta
+    pub(super) added_names: Raw<'a>,
 }
 
 impl Attachment<'_> {
     /// Whether it is a prompt of the queue.
     pub(super) fn is_prompt(&self) -> bool {
         self.kind.as_str() == "queued_command" && self.command_mode.as_str() == "prompt" && !self.is_meta.is_true()
+    }
+
+    /// Whether it lists what the model can use.
+    pub(super) fn is_offer(&self) -> bool {
+        matches!(self.kind.as_str(), "skill_listing" | "deferred_tools_delta" | "mcp_instructions_delta")
+    }
+
+    /// Adds what it lists to a session.
+    pub(super) fn offer(&self, builder: &mut Builder) {
+        match self.kind.as_str() {
+            // Older versions have no `names`.
+            "skill_listing" if self.names.is_empty() => builder.offer_skills_in_text(&self.content.text()),
+            "skill_listing" => {
+                builder.offer_skills(self.names);
+                builder.offer_list_of_skills(self.content.text().len());
+            }
+            "deferred_tools_delta" => builder.offer_tools(self.added_names),
+            _ => builder.offer_mcp_servers(self.added_names),
+        }
     }
 }
 

@@ -42,6 +42,9 @@ impl Thread {
         session.repository = of_remote(meta.git.repository_url.as_str()).or_else(|| session.repository.take());
         session.runtime_version = meta.cli_version.owned().or_else(|| session.runtime_version.take());
         session.entrypoint = meta.originator.owned().or_else(|| session.entrypoint.take());
+        self.builder.instructions(meta.base_instructions.text.as_str());
+        self.builder.instructions(meta.instructions.as_str());
+        self.builder.offer_tools(meta.dynamic_tools);
         self.state.next.provider = meta.model_provider.owned().or_else(|| self.state.next.provider.take());
         self.is_program |= meta.source.is_program() || meta.thread_source.some().is_some_and(|it| it != "user");
         self.own_from = meta.subagent_history_start_ordinal.get().or(self.own_from);

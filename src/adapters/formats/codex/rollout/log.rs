@@ -127,6 +127,8 @@ impl Fold for Rollout {
         if is_header {
             thread.builder.session.git_branch = record.git.branch.owned();
             thread.builder.session.repository = of_remote(record.git.repository_url.as_str());
+            let header: Meta<'_> = json::from_slice(line.bytes).unwrap_or_default();
+            thread.builder.instructions(header.instructions.as_str());
             return RecordKind::Known;
         }
         if let Some(meta) = meta {

@@ -117,6 +117,17 @@ pub(super) struct Meta<'a> {
     pub(super) model_provider: Text<'a>,
     pub(super) source: Source<'a>,
     pub(super) git: Git<'a>,
+    /// Since 0.80.
+    pub(super) base_instructions: BaseInstructions<'a>,
+    /// In older versions.
+    pub(super) instructions: LazyText<'a>,
+    pub(super) dynamic_tools: Raw<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct BaseInstructions<'a> {
+    pub(super) text: LazyText<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -10,6 +10,7 @@ use crate::adapters::engine::{Context, RecordErrors, RecordKind};
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
+use crate::json::Raw;
 use crate::json::fields::TextOrBlocks;
 use crate::json::lines::Line;
 use crate::model::session::{EventKind, Identity, SessionResult, Status};
@@ -169,6 +170,9 @@ impl Thread {
     }
 
     pub(super) fn message(&mut self, item: &Message<'_>) {
+        if self.builder.takes_instructions() && matches!(item.role.as_str(), "user" | "developer") {
+            self.offered(item.content);
+        }
         let is_read = match item.role.as_str() {
             "assistant" => self.builder.keeps_text(),
             "user" => !self.has_events && !self.is_program,
@@ -187,6 +191,23 @@ impl Thread {
                 self.typed.push((identity, text().to_owned()));
             }
             _ => {}
+        }
+    }
+
+    /// What a message before the first response contains besides a prompt: instruction files, and the list of skills. The
+    /// program's other messages describe the environment, which differs in each session.
+    fn offered(&mut self, content: Raw<'_>) {
+        let content: TextOrBlocks<'_, Block<'_>> = content.read();
+        for text in content.blocks.iter().filter_map(|it| it.text.some()) {
+            if text.starts_with("<skills_instructions>") {
+                // After the list come rules for skills, also as a list.
+                let list = text.split_once("### Available skills").map_or(text, |(_, list)| list);
+                self.builder.offer_skills_in_text(list.split_once("\n### ").map_or(list, |(list, _)| list));
+            } else if text.starts_with("# AGENTS.md instructions") || text.starts_with("<user_instructions>") {
+                // The line before them contains the directory.
+                let start = text.find("<INSTRUCTIONS>").unwrap_or_default();
+                self.builder.instructions(text.get(start..).unwrap_or_default());
+            }
         }
     }
 

@@ -56,7 +56,10 @@ pub(super) struct Data<'a> {
     // user.message
     pub(super) source: Text<'a>,
     pub(super) is_autopilot_continuation: Flag,
-    // user.message, assistant.message
+    // session.skills_loaded, session.mcp_servers_loaded
+    pub(super) skills: Raw<'a>,
+    pub(super) servers: Raw<'a>,
+    // user.message, assistant.message, system.message
     pub(super) content: Text<'a>,
     pub(super) model: Text<'a>,
     pub(super) message_id: Text<'a>,

@@ -79,6 +79,9 @@ impl Session {
             "session.model_change" => self.set_model(&data.new_model, &data.reasoning_effort),
             // The only record of a recording that states the model, if the messages do not.
             "session.tools_updated" => self.set_model(&data.model, &data.reasoning_effort),
+            "session.skills_loaded" => self.builder.offer_skills(data.skills),
+            "session.mcp_servers_loaded" => self.builder.offer_mcp_servers(data.servers),
+            "system.message" => self.builder.instructions(data.content.as_str()),
             "user.message" => self.user(record, line),
             "assistant.message" => self.assistant(record, line, damage),
             // A command that the user types is not a call of the agent.

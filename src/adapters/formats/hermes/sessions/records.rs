@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::json::Raw;
-use crate::json::fields::{Count, Number, Text, When};
+use crate::json::fields::{Count, LazyText, Number, Text, When};
 
 /// A row, a session's document, or a line of a transcript.
 #[derive(Debug, Default, Deserialize)]
@@ -31,7 +31,10 @@ pub(super) struct Record<'a> {
     pub(super) api_call_count: Count,
     pub(super) cwd: Text<'a>,
     pub(super) git_branch: Text<'a>,
+    /// Also of a document.
+    pub(super) system_prompt: LazyText<'a>,
     // a document
+    pub(super) tools: Raw<'a>,
     pub(super) platform: Text<'a>,
     pub(super) session_start: When,
     pub(super) last_updated: When,

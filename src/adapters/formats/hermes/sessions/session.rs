@@ -58,6 +58,7 @@ impl Session {
     /// Fills in the row of the session.
     pub(super) fn row(&mut self, row: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         self.builder.extend_to(row.started_at.0);
+        self.builder.instructions(row.system_prompt.as_str());
         self.is_compressed = row.end_reason.as_str() == "compression";
         self.is_scheduled |= row.source.as_str() == "cron";
         let model: Option<Symbol> = row.model.owned().filter(|model: &Symbol| model != "null");
@@ -108,6 +109,8 @@ impl Session {
         let session = &mut self.builder.session;
         session.model = document.model.owned().filter(|model: &Symbol| model != "null");
         session.entrypoint = document.platform.owned();
+        self.builder.instructions(document.system_prompt.as_str());
+        self.builder.offer_tools(document.tools);
     }
 
     pub(super) fn message(&mut self, message: &Record<'_>, line: i64) {

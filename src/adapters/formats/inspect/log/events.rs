@@ -26,6 +26,8 @@ pub(super) struct Event<'a> {
     // model
     pub(super) model: Text<'a>,
     pub(super) role: Text<'a>,
+    pub(super) input: Raw<'a>,
+    pub(super) tools: Raw<'a>,
     pub(super) output: Maybe<Output<'a>>,
     /// `read`: the response is from Inspect's own cache, and was not billed.
     pub(super) cache: Text<'a>,

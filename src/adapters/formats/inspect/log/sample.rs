@@ -152,10 +152,22 @@ impl<'a> Sample<'a> {
         }
     }
 
+    /// The instructions and the tools of a request. A text that is stored as an attachment is left out.
+    fn offered(&mut self, event: &Event<'a>) {
+        let messages: Vec<Message<'_>> = event.input.read();
+        for message in messages.iter().filter(|message| message.role.as_str() == "system") {
+            self.builder.instructions(&text_of(message.content));
+        }
+        self.builder.offer_tools(event.tools);
+    }
+
     fn request(&mut self, event: &Event<'a>, line: i64, is_nested: bool, damage: &mut RecordErrors) {
         let time = event.timestamp.0;
         let is_scorer =
             self.scoring_steps > 0 || self.scorers.contains(event.span_id.as_str()) || event.role.as_str() == "grader";
+        if !is_scorer && self.builder.takes_instructions() {
+            self.offered(event);
+        }
         for _ in 0..event.retries.get().unwrap_or(0).min(MAX_RETRIES) {
             self.builder.event(EventKind::Retry, line, time);
         }

@@ -50,6 +50,7 @@ impl Run {
             "tool" => self.call_result(&message.tool_call_id, message, line),
             "user" => self.user(index, message, line),
             "exit" => self.exit(message),
+            "system" => self.builder.instructions(&message.text()),
             _ if message.kind.as_str() == "function_call_output" => self.call_result(&message.call_id, message, line),
             _ => {}
         }

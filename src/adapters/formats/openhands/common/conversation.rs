@@ -131,7 +131,12 @@ impl Conversation {
                 self.builder.event(EventKind::Abort, line, time);
                 self.last = Last::Abort;
             }
-            "SystemPromptEvent" => self.has_beginning = true,
+            "SystemPromptEvent" => {
+                self.has_beginning = true;
+                let prompt = event.system_prompt.get().map_or("", |it| it.text.as_str());
+                self.builder.instructions(prompt);
+                self.builder.offer_tools(event.tools);
+            }
             "CondensationRequest"
             | "CondensationSummaryEvent"
             | "PauseEvent"

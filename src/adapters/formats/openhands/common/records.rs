@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::usage::uncached;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Pairs, Text, When};
 use crate::model::session::Tokens;
 
 /// An event, or the state of a conversation (`base_state.json`).
@@ -32,6 +32,9 @@ pub(crate) struct Event<'a> {
     pub(in crate::adapters::formats::openhands) observation: Raw<'a>,
     pub(in crate::adapters::formats::openhands) error: Raw<'a>,
     pub(in crate::adapters::formats::openhands) rejection_reason: Text<'a>,
+    // SystemPromptEvent
+    pub(in crate::adapters::formats::openhands) system_prompt: Maybe<PromptText<'a>>,
+    pub(in crate::adapters::formats::openhands) tools: Raw<'a>,
     // ConversationErrorEvent
     pub(in crate::adapters::formats::openhands) code: Text<'a>,
     pub(in crate::adapters::formats::openhands) detail: Text<'a>,
@@ -52,6 +55,12 @@ pub(crate) struct Event<'a> {
     pub(in crate::adapters::formats::openhands) execution_status: Text<'a>,
     /// A page of events.
     pub(in crate::adapters::formats::openhands) items: Raw<'a>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(in crate::adapters::formats::openhands) struct PromptText<'a> {
+    pub(in crate::adapters::formats::openhands) text: LazyText<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

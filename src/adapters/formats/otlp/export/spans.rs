@@ -152,6 +152,11 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
         }
         return;
     }
+    if session.builder.takes_instructions() {
+        session.builder.instructions(&attributes.text("gen_ai.system_instructions").unwrap_or_default());
+        let tools = attributes.text("gen_ai.tool.definitions").unwrap_or_default();
+        session.builder.offer_tools(Raw(tools.as_bytes()));
+    }
     let id = attributes.text("gen_ai.response.id");
     let span = record.span;
     let request = Request {

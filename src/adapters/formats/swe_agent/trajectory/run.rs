@@ -73,6 +73,9 @@ impl<'a> Run<'a> {
     /// Begins an attempt, with its `history`.
     pub(super) fn begin(&mut self, history: Vec<Message<'a>>) {
         let is_own = |message: &Message<'_>| !message.is_demo.is_true();
+        for prompt in history.iter().filter(|message| message.role.as_str() == "system") {
+            self.builder.instructions(&text_of(prompt.content));
+        }
         let task = history.iter().find(|message| message.role.as_str() == "user" && is_own(message));
         if let Some(task) = task {
             let identity = Identity::Session("task".into());
