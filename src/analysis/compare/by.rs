@@ -8,6 +8,7 @@ use crate::analysis::cohort::groups::Groups;
 use crate::analysis::cohort::read::{Cohort, Row, row_of_trial};
 use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::outcomes::statistics::{fisher, holm, wilson};
+use crate::analysis::present::named;
 use crate::analysis::reports::with_reports;
 use crate::analysis::rows::{Cost, Error, Frames, Grouping, Judged, LeftOut, Scope, Sessions, Unjudged};
 
@@ -148,7 +149,7 @@ fn lines(
                 value: cohort.value.map(|value| measure.rounded(value)),
                 interval: cohort.interval(measure),
                 sessions: cohort.values.len(),
-                different_from: others.map(|(_, other)| other.name.unwrap_or(UNKNOWN).to_owned()).collect(),
+                different_from: others.map(|(_, other)| named(other.name).to_owned()).collect(),
             }
         })
         .collect();
@@ -156,9 +157,6 @@ fn lines(
     lines.sort_by(|a, b| number(b).total_cmp(&number(a)).then_with(|| a.cohort.cmp(&b.cohort)));
     lines
 }
-
-/// What names a cohort without a value.
-const UNKNOWN: &str = "(unknown)";
 
 /// Whether two cohorts differ: Fisher's exact test for the pass rate, resampled sessions for others.
 fn p_value(measure: &Measure, a: &Resampled<'_>, b: &Resampled<'_>) -> Option<f64> {

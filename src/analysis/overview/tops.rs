@@ -3,7 +3,7 @@
 use super::compute::{Overview, Tool};
 use super::style::{Look, Style, count, fitted, name_of, share};
 use super::sums::{Top, TopSession};
-use crate::analysis::present::{UNKNOWN, grouped, short, visible};
+use crate::analysis::present::{UNKNOWN, grouped, named, short, visible};
 use crate::base::width::{cut, width};
 
 /// The rows of a list at each level; 0 is the line.
@@ -139,11 +139,7 @@ fn name_width(width: usize) -> usize {
 }
 
 fn shown_name(name: Option<&str>) -> String {
-    match name {
-        None => "(unknown)".to_owned(),
-        Some("") => "(empty)".to_owned(),
-        Some(name) => visible(name).into_owned(),
-    }
+    visible(named(name)).into_owned()
 }
 
 /// The last names of a path.

@@ -11,6 +11,7 @@ use polars::prelude::{DataFrame, DataType, PolarsResult};
 
 use self::periods::{Panel, Period, Periods};
 use super::escape::visible;
+use super::human::named;
 use super::number::grouped;
 use super::value::measured;
 use crate::base::width::cut_start;
@@ -53,13 +54,8 @@ fn bars(values: &[Option<f64>], name_of: impl Fn(usize) -> String) -> (Shape, us
 
 /// The label of a dimension's value.
 fn label(text: Option<&str>) -> String {
-    let text = match text {
-        None => return "(unknown)".to_owned(),
-        Some("") => return "(empty)".to_owned(),
-        Some(text) => visible(text),
-    };
     // The end of a path is more specific than its beginning.
-    cut_start(&text, LONGEST_LABEL)
+    cut_start(&visible(named(text)), LONGEST_LABEL)
 }
 
 /// A value as a part of the maximum; negative values are 0.

@@ -8,6 +8,15 @@ use crate::store::frames::{tool_calls, unknown_records};
 /// What a table has in the place of an unknown value.
 pub const UNKNOWN: &str = "-";
 
+/// The value of a dimension for people: a group never has a blank cell.
+pub fn named(value: Option<&str>) -> &str {
+    match value {
+        None => "(unknown)",
+        Some("") => "(empty)",
+        Some(text) => text,
+    }
+}
+
 /// From this number on, counts are abbreviated.
 const LARGE: i128 = 10_000_000;
 

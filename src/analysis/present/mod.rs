@@ -35,7 +35,7 @@ mod value;
 pub use csv::{BYTE_ORDER_MARK, csv};
 pub use currency::Currency;
 pub use escape::{harmless_json, visible};
-pub use human::{UNKNOWN, human};
+pub use human::{UNKNOWN, human, named};
 pub use json::jsonl;
 pub use local::in_local_time;
 pub use markdown::markdown_text;

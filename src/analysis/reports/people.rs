@@ -2,16 +2,7 @@
 
 use polars::prelude::*;
 
-use crate::analysis::present::Numbers;
-
-/// The value of a dimension for people: a group never has a blank cell.
-fn named(value: Option<&str>) -> &str {
-    match value {
-        None => "(unknown)",
-        Some("") => "(empty)",
-        Some(text) => text,
-    }
-}
+use crate::analysis::present::{Numbers, named};
 
 /// The rows of an answer for people: unknown and empty dimensions are named, the sums over all groups are appended, and numbers of a measure
 /// that the row names have its unit.

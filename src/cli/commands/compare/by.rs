@@ -1,7 +1,7 @@
 //! `compare --by`: more than two cohorts.
 
 use agentlogs::analysis::compare::{CohortLine, Cohorts, TABLES, compare_by};
-use agentlogs::analysis::present::{Roles, counted};
+use agentlogs::analysis::present::{Roles, counted, named};
 use agentlogs::analysis::reports::{Scope, tables_of_dimension};
 use polars::prelude::*;
 
@@ -27,13 +27,14 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
     let lines = &found.lines;
     let values = |of: fn(&CohortLine) -> Option<f64>| lines.iter().map(move |line| (line.measure, of(line)));
     let sessions = lines.iter().map(|line| i64::try_from(line.sessions).unwrap_or(i64::MAX)).collect::<Vec<_>>();
+    let cohort_name = |name| if numbers.is_for_people { Some(named(name)) } else { name };
     let different = lines.iter().map(|line| Some(line.different_from.join(", ")).filter(|it| !it.is_empty()));
     let columns = vec![
         Column::new(
             "measure".into(),
             lines.iter().map(|line| numbers.currency.name_of(line.measure)).collect::<Vec<_>>(),
         ),
-        Column::new(by.into(), lines.iter().map(|line| line.cohort.clone()).collect::<Vec<_>>()),
+        Column::new(by.into(), lines.iter().map(|line| cohort_name(line.cohort.as_deref())).collect::<Vec<_>>()),
         numbers.column("value", values(|line| line.value)),
         numbers.column("low", values(|line| line.interval.map(|(low, _)| low))),
         numbers.column("high", values(|line| line.interval.map(|(_, high)| high))),
