@@ -179,6 +179,22 @@ fn other_files_are_no_bills() {
     assert!(read(&folder.path().join("none")).is_err());
 }
 
+/// A count that no bill has is no count, so that no sum is out of range.
+#[test]
+fn counts_out_of_range_are_problems() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bill.csv");
+    let header = "usage_date_utc,model_version,usage_input_tokens_no_cache,usage_output_tokens\n";
+    let rows = "2026-11-02,m,9223372036854775807,1\n2026-11-02,m,-1,1\n2026-11-02,m,1e300,1\n2026-11-02,m,0.5,1\n2026-11-02,m,2.0,1\n";
+    std::fs::write(&path, format!("{header}{rows}")).unwrap();
+    let file = read(&path).unwrap();
+    assert_eq!((file.lines.len(), file.problems.len()), (1, 4), "{:?}", file.problems);
+    let prompt = r#"{"object":"organization.usage.completions.result","start_time":1,"input_tokens":0"#;
+    let cached = r#""input_cached_tokens":9223372036854775807,"input_cache_write_tokens":9223372036854775807}"#;
+    std::fs::write(&path, format!("{prompt},{cached}")).unwrap();
+    assert_eq!(read(&path).unwrap().problems.len(), 1);
+}
+
 /// The tables of the log that the bills are compared with.
 fn tables() -> Frames {
     let options = Options { roots: vec![path("logs")], ..Options::default() };

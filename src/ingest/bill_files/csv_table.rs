@@ -49,22 +49,16 @@ impl<'t> Row<'t> {
     }
 }
 
+/// Larger counts are refused: no bill has them, and a sum of them could be out of range.
+const LARGEST: i64 = 1 << 53;
+
 /// A count of tokens. Some exports write `10.0`.
 pub(super) fn count(name: &str, text: &str) -> Result<i64, String> {
-    let wrong = || format!("{name} is {text:?}, which is not a count");
-    if let Ok(count) = text.parse::<i64>() {
-        return if count >= 0 { Ok(count) } else { Err(wrong()) };
-    }
-    whole(text.parse::<f64>().map_err(|_| wrong())?).ok_or_else(wrong)
-}
-
-/// A number without a fraction as a count.
-pub(super) fn whole(number: f64) -> Option<i64> {
-    /// From here on, not every whole number has a value.
-    const LIMIT: f64 = 9_007_199_254_740_992.0;
-    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
-    let count = number as i64;
-    ((0.0..LIMIT).contains(&number) && number.fract() == 0.0).then_some(count)
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked below")]
+    let whole = |number: f64| (number.fract() == 0.0).then_some(number as i64);
+    let count = text.parse().ok().or_else(|| whole(text.parse().ok()?));
+    let valid = count.filter(|count| (0..=LARGEST).contains(count));
+    valid.ok_or_else(|| format!("{name} is {text:?}, which is not a count"))
 }
 
 /// An amount. A credit is below 0.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::csv_table::{count, money, time, whole};
+use super::csv_table::{count, money, time};
 use crate::base::time::Time;
 
 /// A record, and the period of the bucket that contains it.
@@ -61,12 +61,10 @@ fn of_path<'v>(values: &'v Map<String, Value>, path: &str) -> Option<&'v Value> 
 }
 
 fn count_of(name: &str, value: &Value) -> Result<i64, String> {
-    let number = match value {
-        Value::String(text) => return count(name, text),
-        Value::Number(number) => number.as_i64().filter(|count| *count >= 0).or_else(|| whole(number.as_f64()?)),
-        _ => None,
-    };
-    number.ok_or_else(|| format!("{name} is {value}, which is not a count"))
+    match value {
+        Value::String(text) => count(name, text),
+        other => count(name, &other.to_string()),
+    }
 }
 
 fn money_of(name: &str, value: &Value) -> Result<f64, String> {
