@@ -34,6 +34,7 @@ pub struct Instructions {
 
 impl Instructions {
     /// These followed by another text.
+    #[must_use]
     pub fn then(self, text: &str) -> Self {
         let hash = XxHash3_64::oneshot_with_seed(self.hash.cast_unsigned(), text.as_bytes()).cast_signed();
         Self { hash, bytes: self.bytes.saturating_add(i64::try_from(text.len()).unwrap_or(i64::MAX)) }

@@ -21,6 +21,7 @@ fn text(texts: &[&str]) -> Option<Instructions> {
     (!texts.is_empty()).then_some(all)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "fields are options")]
 fn names<const N: usize>(names: [&str; N]) -> Option<std::collections::BTreeSet<Symbol>> {
     Some(names.into_iter().map(Symbol::new).collect())
 }

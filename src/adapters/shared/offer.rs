@@ -72,7 +72,9 @@ fn listed_skill(line: &str) -> Option<Symbol> {
 fn names_in(list: Raw<'_>) -> Option<Vec<String>> {
     let Ok(Value::Array(items)) = serde_json::from_slice(list.0) else { return None };
     let mut names = Vec::new();
-    items.iter().for_each(|item| add_names(item, &mut names));
+    for item in &items {
+        add_names(item, &mut names);
+    }
     Some(names)
 }
 
@@ -85,7 +87,9 @@ fn add_names(item: &Value, names: &mut Vec<String>) {
         return;
     }
     if let Some(Value::Array(tools)) = item.get("tools") {
-        tools.iter().for_each(|tool| add_names(tool, names));
+        for tool in tools {
+            add_names(tool, names);
+        }
         return;
     }
     let name =

@@ -185,7 +185,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
     let (waste, behaviour, sessions) = (next(), next(), next());
     let now = scope.zoned()?;
     let zone = now.time_zone().clone();
-    Ok(Cells { turns, skills, tools, troubles, omits_measured, waste, behaviour, sessions, trials, zone, left_out })
+    Ok(Cells { turns, tools, skills, troubles, omits_measured, waste, behaviour, sessions, trials, zone, left_out })
 }
 
 /// The waste and the behaviour of the sessions in scope, at the local day of their start.
