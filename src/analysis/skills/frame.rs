@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use super::unit::{NONE, Unit};
+use super::unit::Unit;
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, outcomes_of_sessions};
 use crate::analysis::rows::{Context, Extended, Frames, KEY, ReportRows, Sessions, known_sum};
 use crate::store::frames::{sessions, tool_calls, turns, verdicts};
@@ -53,11 +53,15 @@ impl ReportRows for Skills {
         let units = Unit::of(context.by);
         let named = units.iter().map(|unit| col(unit.column()));
         let keys: Vec<Expr> = KEY.map(col).into_iter().chain(named).collect();
-        let mut parts = vec![of_turns(context, &units), of_calls(context), of_loads(context.tables, &units)];
-        parts.extend(units.iter().filter_map(|unit| of_offers(context, *unit)));
+        let parts = [
+            of_turns(context, &units),
+            of_calls(context),
+            of_loads(context.tables, &units),
+            of_offers(context, Unit::Skill),
+            of_offers(context, Unit::Server),
+        ];
         let sums = COUNTS.into_iter().chain(AMOUNTS).map(|name| known_sum(name).alias(name));
-        let parts: Vec<LazyFrame> = parts.into_iter().map(|part| part.select(columns(&units))).collect();
-        let used = concat(parts, UnionArgs::default())?;
+        let used = concat(parts.map(|part| part.select(columns(&units))), UnionArgs::default())?;
         let used = used.group_by(keys).agg(sums.collect::<Vec<_>>());
         let outcomes = outcomes_of_sessions(context.tables)?
             .select(KEY.map(col).into_iter().chain([col(OUTCOME_PASSED).alias(HAS_PASSED)]).collect::<Vec<_>>());
@@ -98,15 +102,15 @@ fn with_others(rows: LazyFrame, known: &[&str]) -> LazyFrame {
     rows.with_columns(others)
 }
 
-/// The sessions that offered something, by its name. Lists of skills have a size, of which each skill is an equal part. The list is in
-/// the context of each response, and costs what a token of that context costs on average. `None` for plugins, which no log lists.
-fn of_offers(context: &Context<'_>, unit: Unit) -> Option<LazyFrame> {
+/// What sessions offer: skills, or servers. Lists of skills have a size, of which each skill is an equal part. The list is in the context
+/// of each response, and costs what a token of that context costs on average.
+fn of_offers(context: &Context<'_>, kind: Unit) -> LazyFrame {
     const NAMES: &str = "names";
     const PRICE: &str = "price";
-    let (names, bytes) = match unit {
-        Unit::Skill => (sessions::SKILLS_OFFERED, col(sessions::SKILLS_OFFERED_BYTES)),
-        Unit::Server => (sessions::MCP_SERVERS_OFFERED, lit(NULL)),
-        Unit::Plugin => return None,
+    let (names, bytes) = if kind == Unit::Server {
+        (sessions::MCP_SERVERS_OFFERED, lit(NULL))
+    } else {
+        (sessions::SKILLS_OFFERED, col(sessions::SKILLS_OFFERED_BYTES))
     };
     let on = || KEY.map(col);
     let part = bytes.cast(DataType::Float64) / col(names).list().len().cast(DataType::Float64) / lit(BYTES_PER_TOKEN);
@@ -118,15 +122,13 @@ fn of_offers(context: &Context<'_>, unit: Unit) -> Option<LazyFrame> {
     let price = context_cost / col(turns::CONTEXT_TOKENS).cast(DataType::Float64);
     let responses = context.tables.table(turns::TABLE).filter(is_sized).with_column(price.alias(PRICE));
     let prices = responses.group_by(on()).agg([known_sum(PRICE).alias(PRICE)]);
-    let others = Unit::ALL.into_iter().filter(|other| *other != unit);
-    let others = others.map(|other| lit(NONE).alias(other.column()));
+    let names = Unit::ALL.map(|unit| unit.of_offer(kind, NAMES));
     let offers = offers
         .join(prices, on(), on(), JoinType::Left.into())
         .with_column((col(OFFERED_TOKENS) * col(PRICE)).alias(OFFERED_COST_USD))
         .explode(by_name([NAMES], true, false), ExplodeOptions { empty_as_null: false, keep_nulls: false })
-        .with_column(col(NAMES).alias(unit.column()))
-        .with_columns(others.chain([lit(1_i64).alias(OFFERS)]).collect::<Vec<_>>());
-    Some(with_others(offers, &[OFFERS, OFFERED_TOKENS, OFFERED_COST_USD]))
+        .with_columns(names.into_iter().chain([lit(1_i64).alias(OFFERS)]).collect::<Vec<_>>());
+    with_others(offers, &[OFFERS, OFFERED_TOKENS, OFFERED_COST_USD])
 }
 
 /// The responses for which something was in effect.

@@ -24,7 +24,7 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure("sessions", "Sessions that loaded or used it", || sessions_with(is_used())),
     measure("loaded_sessions", "Sessions with a call that loaded it", || sessions_with(col(LOADS).gt(lit(0)))).wide(),
     measure("used_sessions", "Sessions with responses or calls for which it was in effect", || {
-        sessions_with(is_in_effect())
+        sessions_with(col(USED_TURNS).gt(lit(0)).or(col(USED_CALLS).gt(lit(0))))
     })
     .wide(),
     sum(LOADS, "Calls that loaded it: of a tool for skills, or a read of its SKILL.md"),
@@ -36,7 +36,8 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     derived("error_rate", "tool_errors / tool_calls", || ratio(sessions::TOOL_ERRORS, sessions::TOOL_CALLS)),
     measure("offered_sessions", "Sessions whose log lists it among what the model can use", || {
         sessions_with(col(OFFERS).gt(lit(0)))
-    }),
+    })
+    .wide(),
     derived("cost_per_session_usd", "cost_usd / sessions", || ratio(turns::COST_USD, "sessions")).wide(),
     measure(OFFERED_TOKENS, "Estimated tokens of its part of the lists of skills", || {
         known_sum(OFFERED_TOKENS).cast(DataType::Int64)
@@ -79,14 +80,9 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     .wide(),
 ];
 
-/// Whether it was in effect in a session.
-fn is_in_effect() -> Expr {
-    col(USED_TURNS).gt(lit(0)).or(col(USED_CALLS).gt(lit(0))).fill_null(lit(false))
-}
-
-/// Whether a session loaded or used it.
+/// Whether a session loaded or used it. Totals of sessions count, too.
 fn is_used() -> Expr {
-    is_in_effect().or(col(LOADS).gt(lit(0)).fill_null(lit(false)))
+    [USED_TURNS, USED_CALLS, LOADS].map(|name| col(name).is_not_null()).into_iter().fold(lit(false), Expr::or)
 }
 
 /// The number of distinct sessions whose rows fulfil a condition.

@@ -5,7 +5,7 @@ use polars::prelude::*;
 use crate::store::frames::{tool_calls, turns};
 
 /// Of responses without a skill, where the log shows calls; of calls of no server, and of skills of no plugin.
-pub(super) const NONE: &str = "(none)";
+const NONE: &str = "(none)";
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +57,24 @@ impl Unit {
         let skill = || col(tool_calls::SKILL);
         match self {
             Self::Skill => skill(),
-            // A plugin's skill is named PLUGIN:SKILL.
-            Self::Plugin => skill().str().extract(lit("^([^:]+):"), 1).fill_null(lit(NONE)),
+            Self::Plugin => plugin_of(skill()),
             Self::Server => lit(NONE),
         }
         .alias(self.column())
     }
+
+    /// What a session offers, by the column with the names of skills or of servers.
+    pub(super) fn of_offer(self, kind: Self, names: &str) -> Expr {
+        match (self, kind) {
+            (Self::Skill, Self::Skill) | (Self::Server, Self::Server) => col(names),
+            (Self::Plugin, Self::Skill) => plugin_of(col(names)),
+            _ => lit(NONE),
+        }
+        .alias(self.column())
+    }
+}
+
+/// The plugin of a skill, which is named `PLUGIN:SKILL`.
+fn plugin_of(skill: Expr) -> Expr {
+    skill.str().extract(lit("^([^:]+):"), 1).fill_null(lit(NONE))
 }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::filters::{Cost, Filters};
 use super::shared::{DataSource, Printed};
 
-/// Compare an invoice or a usage export of a provider with the archive
+/// Compare an invoice or a usage export with the archive
 ///
 /// FILE is a usage or cost report of Anthropic or OpenAI (JSON of the admin API, CSV of the console), `OpenRouter`'s activity, spend logs
 /// of `LiteLLM`, FOCUS as CSV, or a log of a gateway such as token-usage.jsonl. Several files are one bill: usage and costs together show
