@@ -1,11 +1,12 @@
 //! What the model of a session is given: its instructions, and the names of tools, skills and MCP servers.
 
-use serde_json::Value;
+use serde::Deserialize;
 
 use super::builder::Builder;
 use super::{names, tools};
 use crate::base::text::Symbol;
-use crate::json::Raw;
+use crate::json::fields::{Flag, Text};
+use crate::json::{self, Raw};
 
 impl Builder {
     /// Adds a system prompt or an instruction file. Logs repeat them; those before the first response count.
@@ -68,33 +69,54 @@ fn listed_skill(line: &str) -> Option<Symbol> {
     names::name(name)
 }
 
+/// An item of a list: an object in one of the usual forms.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Item<'a> {
+    name: Text<'a>,
+    function: Function<'a>,
+    /// The tools of a namespace.
+    tools: Raw<'a>,
+    status: Text<'a>,
+    enabled: Flag,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Function<'a> {
+    name: Text<'a>,
+}
+
+/// The levels of lists that are read: tools, and those of a namespace. A log may contain any number of them.
+const LEVELS: usize = 4;
+
 /// The names in a list. `None` if it is absent, or no list.
 fn names_in(list: Raw<'_>) -> Option<Vec<String>> {
-    let Ok(Value::Array(items)) = serde_json::from_slice(list.0) else { return None };
     let mut names = Vec::new();
-    for item in &items {
-        add_names(item, &mut names);
-    }
+    add_names(list, LEVELS, &mut names)?;
     Some(names)
 }
 
-/// Adds the name of an item: itself, its member `name`, or that of its member `function`. A namespace contains several tools. What is
-/// not connected or enabled is not offered.
-fn add_names(item: &Value, names: &mut Vec<String>) {
-    let is_off = item.get("status").is_some_and(|status| status != "connected")
-        || item.get("enabled").is_some_and(|enabled| enabled == false);
-    if is_off {
-        return;
+/// Adds the name of each item: itself, its member `name`, or that of its member `function`. A namespace contains several tools. What is
+/// not connected or enabled is not offered. `None` if it is no list, or below all levels.
+fn add_names(list: Raw<'_>, levels: usize, names: &mut Vec<String>) -> Option<()> {
+    let below = levels.checked_sub(1)?;
+    if list.0.first() != Some(&b'[') {
+        return None;
     }
-    if let Some(Value::Array(tools)) = item.get("tools") {
-        for tool in tools {
-            add_names(tool, names);
+    let items: Vec<Raw<'_>> = json::from_slice(list.0).ok()?;
+    for raw in items {
+        if raw.0.first() == Some(&b'"') {
+            names.push(raw.text().into_owned());
+            continue;
         }
-        return;
+        let item: Item<'_> = raw.read();
+        let is_off = item.status.some().is_some_and(|status| status != "connected") || item.enabled.0 == Some(false);
+        if !is_off && add_names(item.tools, below, names).is_none() {
+            names.extend(item.name.some().or(item.function.name.some()).map(str::to_owned));
+        }
     }
-    let name =
-        item.as_str().or_else(|| item.get("name")?.as_str()).or_else(|| item.get("function")?.get("name")?.as_str());
-    names.extend(name.map(str::to_owned));
+    Some(())
 }
 
 #[cfg(test)]
@@ -118,6 +140,12 @@ mod tests {
             let found = names_in(Raw(list.as_bytes()));
             assert_eq!(found, names.map(|names| names.into_iter().map(str::to_owned).collect()), "{list}");
         }
+    }
+
+    #[test]
+    fn lists_of_any_depth_are_read() {
+        let deep = format!("{}1{}", "[{\"tools\":".repeat(100_000), "}]".repeat(100_000));
+        assert_eq!(names_in(Raw(deep.as_bytes())).unwrap_or_default(), Vec::<String>::new());
     }
 
     #[test]
