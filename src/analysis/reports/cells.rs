@@ -129,10 +129,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
         count_of(turns::GRAIN, "turn").alias(sessions::TURNS),
     ];
     let of_skills = [
-        (rows::known_sum(turns::COST_USD) * lit(1e9))
-            .round(0, RoundMode::HalfAwayFromZero)
-            .cast(DataType::Int64)
-            .alias("cost"),
+        billionths(rows::known_sum(turns::COST_USD)).alias("cost"),
         known_sum(turns::TOTAL_TOKENS),
         count_of(turns::GRAIN, "turn").alias(sessions::TURNS),
         known_sum(turns::TOOL_CALLS),
@@ -188,6 +185,11 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
     Ok(Cells { turns, tools, skills, troubles, omits_measured, waste, behaviour, sessions, trials, zone, left_out })
 }
 
+/// Dollars as whole billionths of a dollar, of which sums are exact.
+fn billionths(dollars: Expr) -> Expr {
+    (dollars * lit(1e9)).round(0, RoundMode::HalfAwayFromZero).cast(DataType::Int64)
+}
+
 /// The waste and the behaviour of the sessions in scope, at the local day of their start.
 fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> Result<(LazyFrame, LazyFrame), Error> {
     let mut grouping = Grouping::new(NAME, &Waste, tables, scope, cost)?;
@@ -195,7 +197,7 @@ fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) ->
     let sessions = grouping.rows.with_column(day);
     let key = || [col(turns::RUNTIME), col(turns::SESSION_ID), col("local_day").alias(turns::DAY)];
     let [waste, _] = rows_of_waste(sessions.clone(), tables, &[CAUSE], &[], cost, catalog)?;
-    let nano = (col("waste_usd").sum() * lit(1e9)).round(0, RoundMode::HalfAwayFromZero).cast(DataType::Int64);
+    let nano = billionths(col("waste_usd").sum());
     let waste = waste.filter(col("waste_usd").gt(lit(0.0)));
     let waste = waste.group_by([&key()[..], &[col(CAUSE)]].concat()).agg([nano.alias("waste"), col("cases").sum()]);
     let sorted = SortMultipleOptions::default().with_nulls_last(true);

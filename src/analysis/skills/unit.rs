@@ -2,10 +2,8 @@
 
 use polars::prelude::*;
 
+use crate::analysis::rows::NONE;
 use crate::store::frames::{tool_calls, turns};
-
-/// Of responses without a skill, where the log shows calls; of calls of no server, and of skills of no plugin.
-const NONE: &str = "(none)";
 
 /// What a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,11 +6,11 @@
 //! - The CSV files of the pages Usage and Cost of the console. No page describes their columns; importers of such files do, for example
 //!   <https://github.com/axigatelabs/axigate-finops/blob/main/internal/importers/anthropic/csv.go>.
 
-use super::content::{Format, Found};
+use super::content::{Format, Found, in_dollars};
 use super::csv_table::{CsvFormat, Row};
 use super::json_record::Record;
 use super::line::BillLine;
-use crate::model::session::Tokens;
+use crate::model::session::{Tokens, add};
 
 const SELLER: Option<&str> = Some("anthropic");
 
@@ -52,7 +52,7 @@ pub(super) fn usage(record: &Record<'_>) -> Found {
         input: count("uncached_input_tokens")?,
         output: count("output_tokens")?,
         cache_read: count("cache_read_input_tokens")?,
-        cache_write: sum(cache_write_1h, cache_write_5m),
+        cache_write: add(cache_write_1h, cache_write_5m),
         cache_write_1h,
         reasoning: None,
     };
@@ -83,7 +83,7 @@ fn usage_of_row(row: &Row<'_>) -> Found {
         input: row.count("usage_input_tokens_no_cache")?,
         output: row.count("usage_output_tokens")?,
         cache_read: row.count("usage_input_tokens_cache_read")?,
-        cache_write: sum(cache_write_1h, cache_write_5m),
+        cache_write: add(cache_write_1h, cache_write_5m),
         cache_write_1h,
         reasoning: None,
     };
@@ -98,19 +98,4 @@ fn named_in_row(row: &Row<'_>, model: &str) -> Result<BillLine, String> {
     let line = BillLine::of_day(row.day("usage_date_utc")?);
     let text = |name: &str| row.first_of(&[name]);
     Ok(BillLine { model: text(model), key: text("api_key"), project: text("workspace"), ..line })
-}
-
-fn sum(a: Option<i64>, b: Option<i64>) -> Option<i64> {
-    match (a, b) {
-        (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
-    }
-}
-
-/// Refuses amounts of other currencies.
-pub(super) fn in_dollars(currency: Option<&str>) -> Result<(), String> {
-    match currency.filter(|currency| !currency.eq_ignore_ascii_case("usd")) {
-        Some(other) => Err(format!("its amount is in {other}, not in US dollars")),
-        None => Ok(()),
-    }
 }

@@ -67,3 +67,11 @@ impl Content {
         of_other_services.into_iter().chain(is_cut).collect()
     }
 }
+
+/// Refuses amounts of other currencies.
+pub(super) fn in_dollars(currency: Option<&str>) -> Result<(), String> {
+    match currency.filter(|currency| !currency.eq_ignore_ascii_case("usd")) {
+        Some(other) => Err(format!("its amount is in {other}, not in US dollars")),
+        None => Ok(()),
+    }
+}

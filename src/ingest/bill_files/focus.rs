@@ -3,8 +3,7 @@
 //! Rows of other services than AI have no line. The specification has no column for models and kinds of tokens: those that
 //! `agentlogs export --as focus` writes are read, and the usual ones of other exports.
 
-use super::anthropic::in_dollars;
-use super::content::{Format, Found, Skipped};
+use super::content::{Format, Found, Skipped, in_dollars};
 use super::csv_table::{CsvFormat, Row};
 use super::line::BillLine;
 use crate::model::session::Tokens;

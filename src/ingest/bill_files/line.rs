@@ -1,7 +1,7 @@
 //! A line of a bill.
 
 use crate::base::time::{Day, Time};
-use crate::model::session::Tokens;
+use crate::model::session::{Tokens, add};
 
 /// A line of a bill: the usage or the cost of a period.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,10 +85,6 @@ impl InclusiveTokens {
         let input = prompt.zip(cache_read).map(|(prompt, cached)| (prompt - cached - cache_write).max(0));
         let cache_write = (cache_write > 0).then_some(cache_write);
         let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
-        let total_tokens = match (prompt, output) {
-            (None, None) => None,
-            (prompt, output) => Some(prompt.unwrap_or(0).saturating_add(output.unwrap_or(0))),
-        };
-        BillLine { tokens, total_tokens, ..line }
+        BillLine { tokens, total_tokens: add(prompt, output), ..line }
     }
 }

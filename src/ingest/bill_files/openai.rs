@@ -5,8 +5,7 @@
 //! - The CSV files of the page Usage, whose columns are the same fields:
 //!   <https://community.openai.com/t/dashboard-usage-vs-prompt-response-usage-not-matching/1078218>.
 
-use super::anthropic::in_dollars;
-use super::content::{Format, Found};
+use super::content::{Format, Found, in_dollars};
 use super::csv_table::{CsvFormat, Row};
 use super::json_record::Record;
 use super::line::{BillLine, InclusiveTokens};

@@ -97,8 +97,7 @@ impl Traces {
                 let request = Request {
                     resource_spans: [ResourceSpans { resource, scope_spans: [ScopeSpans { scope, spans }] }],
                 };
-                serde_json::to_writer(&mut *out, &request)?;
-                out.write_all(b"\n")?;
+                write_line(out, &request)?;
             }
         }
         Ok(())
@@ -126,8 +125,7 @@ impl Traces {
                     scope_metrics: [ScopeMetrics { scope: scope(), metrics }],
                 }],
             };
-            serde_json::to_writer(&mut *out, &request)?;
-            out.write_all(b"\n")?;
+            write_line(out, &request)?;
         }
         Ok(untimed)
     }
@@ -135,4 +133,9 @@ impl Traces {
 
 fn scope() -> serde_json::Value {
     json!({"name": "agentlogs", "version": MAPPING})
+}
+
+fn write_line(out: &mut dyn Write, request: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, request)?;
+    out.write_all(b"\n")
 }
