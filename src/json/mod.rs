@@ -6,6 +6,7 @@
 mod deserializer;
 mod error;
 pub mod fields;
+pub(crate) mod in_place;
 mod items;
 pub mod lines;
 mod number;

@@ -21,6 +21,7 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::json::error::Error;
+use crate::json::in_place::InPlace;
 use crate::json::reader::Reader;
 
 /// Declares a struct that is read from a JSON object: each field with the key of its member, in the usual order of the members.
@@ -197,15 +198,7 @@ pub(crate) fn read<'de, M: MapAccess<'de>, T: Deserialize<'de>>(
     members: &mut M,
     field: &mut T,
 ) -> Result<(), M::Error> {
-    struct Into<'f, T>(&'f mut T);
-    impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Into<'_, T> {
-        type Value = ();
-        #[inline(always)]
-        fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-            T::deserialize_in_place(deserializer, self.0)
-        }
-    }
-    members.next_value_seed(Into(field))
+    members.next_value_seed(InPlace(field))
 }
 
 /// Skips the value of the key before it.

@@ -31,36 +31,49 @@ macro_rules! by_type {
 
         impl<'de: $life, $life> serde::Deserialize<'de> for $name<$life> {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct It;
-                impl<'de> serde::de::Visitor<'de> for It {
-                    type Value = $name<'de>;
+                let mut value = Self::default();
+                Self::deserialize_in_place(deserializer, &mut value)?;
+                Ok(value)
+            }
+
+            fn deserialize_in_place<D: serde::Deserializer<'de>>(deserializer: D, place: &mut Self) -> Result<(), D::Error> {
+                struct It<'p, $life>(&'p mut $name<$life>);
+                impl<'de: $life, $life> serde::de::Visitor<'de> for It<'_, $life> {
+                    type Value = ();
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str("an object")
                     }
-                    fn visit_none<E>(self) -> Result<Self::Value, E> {
-                        Ok($name::Absent)
+                    fn visit_none<E>(self) -> Result<(), E> {
+                        *self.0 = $name::Absent;
+                        Ok(())
                     }
-                    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                        Ok($name::Wrong)
+                    fn visit_unit<E>(self) -> Result<(), E> {
+                        *self.0 = $name::Wrong;
+                        Ok(())
                     }
-                    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
+                    fn visit_enum<A: serde::de::EnumAccess<'de>>(self, access: A) -> Result<(), A::Error> {
                         use serde::de::VariantAccess as _;
                         let (kind, object) = access.variant::<$crate::json::fields::Text<'de>>()?;
                         match kind.as_str() {
-                            $($($kind)|+ => $crate::json::fields::by_type!(@read $name $variant object $($record)?),)+
-                            _ => object.newtype_variant().map($name::Other),
+                            $($($kind)|+ => $crate::json::fields::by_type!(@read self $name $variant object $($record)?),)+
+                            _ => object.newtype_variant().map(|object| *self.0 = $name::Other(object)),
                         }
                     }
                 }
-                deserializer.deserialize_enum(stringify!($name), &[], It)
+                deserializer.deserialize_enum(stringify!($name), &[], It(place))
             }
         }
     };
-    (@read $name:ident $variant:ident $object:ident $record:ty) => {
-        $object.newtype_variant().map($name::$variant)
-    };
-    (@read $name:ident $variant:ident $object:ident) => {
-        $object.unit_variant().map(|()| $name::$variant)
+    // Records are large: they are read in place, without a copy.
+    (@read $visitor:ident $name:ident $variant:ident $object:ident $record:ty) => {{
+        *$visitor.0 = $name::$variant(Default::default());
+        match $visitor.0 {
+            $name::$variant(record) => $object.newtype_variant_seed($crate::json::in_place::InPlace(record)),
+            _ => Ok(()),
+        }
+    }};
+    (@read $visitor:ident $name:ident $variant:ident $object:ident) => {
+        $object.unit_variant().map(|()| *$visitor.0 = $name::$variant)
     };
 }
 pub(crate) use by_type;

@@ -193,23 +193,22 @@ fn last_segment(name: &str) -> &str {
 /// The spelling in which names are compared: lower case, with a dash for each separator. `llama3.1`, `llama-3-1` and
 /// `llama-v3p1` differ only in separators, and so do the first two here.
 fn key(name: &str) -> String {
-    let mut key = String::with_capacity(name.len() + 2);
+    let bytes = name.trim().as_bytes();
+    let mut key = Vec::with_capacity(bytes.len() + 2);
     // The letters since the last other character.
     let mut letters = 0;
-    let mut before = [' ', ' '];
-    let mut chars = name.trim().chars().peekable();
-    while let Some(char) = chars.next() {
-        let char = char.to_ascii_lowercase();
-        let is_point = char == 'p' && before[1].is_ascii_digit() && chars.peek().is_some_and(char::is_ascii_digit);
-        if char.is_ascii_digit() && letters >= 3 {
-            key.push('-');
+    let mut before = b' ';
+    for (at, byte) in bytes.iter().map(u8::to_ascii_lowercase).enumerate() {
+        let is_point = byte == b'p' && before.is_ascii_digit() && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+        if byte.is_ascii_digit() && letters >= 3 {
+            key.push(b'-');
         }
-        letters =
-            if char.is_ascii_alphabetic() && (letters > 0 || !before[1].is_ascii_digit()) { letters + 1 } else { 0 };
-        key.push(if is_point || matches!(char, '.' | ' ' | '_') { '-' } else { char });
-        before = [before[1], char];
+        letters = if byte.is_ascii_alphabetic() && (letters > 0 || !before.is_ascii_digit()) { letters + 1 } else { 0 };
+        key.push(if is_point || matches!(byte, b'.' | b' ' | b'_') { b'-' } else { byte });
+        before = byte;
     }
-    key
+    // Only ASCII characters were replaced, so it is valid UTF-8.
+    String::from_utf8(key).unwrap_or_default()
 }
 
 /// Whether two names of one model differ only in dates, separators and the order of words: `claude-4-5-sonnet` and

@@ -5,6 +5,7 @@ mod counts;
 mod markers;
 mod plain;
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
@@ -50,14 +51,20 @@ pub fn failed_tests(result: Raw<'_>) -> Option<bool> {
     states(&SIGNS_OF_SUCCESS, false).then_some(false)
 }
 
-/// The lines that contain one of the signs, from the last one on: summaries are at the end. A line is repeated for each of its signs.
+/// The lines that contain one of the signs, from the last one on: summaries are at the end.
 fn lines_with<'t>(signs: &Regex, text: &'t [u8]) -> impl Iterator<Item = &'t [u8]> {
     let places: Vec<usize> = signs.find_iter(text).map(|sign| sign.start()).collect();
-    places.into_iter().rev().filter_map(|place| line_around(text, place))
+    let mut before = text.len();
+    places.into_iter().rev().filter_map(move |place| {
+        // A line may contain several signs.
+        let line = (place < before).then(|| line_around(text, place)).flatten()?;
+        before = line.start;
+        text.get(line)
+    })
 }
 
 /// The line that contains a byte, unless it is too long for a summary.
-fn line_around(text: &[u8], at: usize) -> Option<&[u8]> {
+fn line_around(text: &[u8], at: usize) -> Option<Range<usize>> {
     let earliest = at.saturating_sub(LONGEST_WRITTEN_LINE);
     let start = match plain::last_break(text.get(earliest..at)?) {
         Some((_, next)) => earliest + next,
@@ -66,7 +73,7 @@ fn line_around(text: &[u8], at: usize) -> Option<&[u8]> {
     };
     let latest = text.len().min(at + LONGEST_WRITTEN_LINE + 1);
     let end = plain::first_break(text.get(at..latest)?).map_or(latest, |(end, _)| at + end);
-    text.get(start..end)
+    Some(start..end)
 }
 
 /// [`of_line`] of a line as it is written in JSON. Some of its escapes are ends of lines, too.

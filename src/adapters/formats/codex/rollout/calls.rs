@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::code_mode::{Part, texts};
 use super::completed::{Reported, command_in};
-use super::items::FileChangeItem;
 use super::records::{Arguments, Assessment, Call, CallOutput, ExecEnd, McpEnd, Output, PatchEnd};
 use super::shell_output::{
     PATCH, RISK, ShellEnd, ShellHead, cell, head_of_output, head_of_shell, is_failure, is_refusal,
@@ -206,16 +205,15 @@ impl Thread {
         self.ended(reported, Some(CallStatus::from_error(outcome.is_error())), at);
     }
 
-    pub(super) fn patch_end(&mut self, event: PatchEnd<'_>, line: Line<'_>, time: Option<Time>) {
+    pub(super) fn patch_end(&mut self, event: &PatchEnd<'_>, line: Line<'_>, time: Option<Time>) {
         let at = At { line: line.number, time, start: time };
         let reported = self.reported(event.call_id.as_str(), "apply_patch", None, at);
         if !reported.is_nested {
             self.state.next.made(reported.call);
         }
         let is_failed = event.success.0 == Some(false) && event.status.as_str() != "declined";
-        let status = if is_failed { Text(Some(Cow::Borrowed("failed"))) } else { event.status };
-        let item = FileChangeItem { status, changes: event.changes, ..FileChangeItem::default() };
-        self.changed(reported, &item, at);
+        let status = if is_failed { "failed" } else { event.status.as_str() };
+        self.changed(reported, &event.changes, status, at);
     }
 
     /// A search that an event or an item reports. A response item may report it as well, without its id.

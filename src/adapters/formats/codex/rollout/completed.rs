@@ -1,6 +1,6 @@
 //! Items of a thread. An item and a response item of the same id are the same call.
 
-use super::items::{ActivityItem, CollaborationItem, CommandItem, FileChangeItem, Item, ItemCompleted, ToolItem};
+use super::items::{ActivityItem, CollaborationItem, CommandItem, Item, ItemCompleted, ToolItem};
 use super::script::command_of_words;
 use super::thread::{At, Thread};
 use crate::adapters::engine::RecordKind;
@@ -30,9 +30,9 @@ impl Reported {
 }
 
 impl Thread {
-    pub(super) fn completed(&mut self, event: ItemCompleted<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
+    pub(super) fn completed(&mut self, event: &ItemCompleted<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
         let at = At { line: line.number, time, start: started_at(event.started_at_ms).or(time) };
-        match event.item {
+        match &event.item {
             Item::UserMessage(it) => self.prompted(&it.text(), Some(it.id.as_str()), time),
             Item::AgentMessage(it) => {
                 if self.builder.keeps_text() {
@@ -42,7 +42,7 @@ impl Thread {
             Item::Command(it) => self.command_item(&it, at),
             Item::FileChange(it) => {
                 let reported = self.reported(it.id.as_str(), "apply_patch", None, at);
-                self.changed(reported, &it, at);
+                self.changed(reported, &it.changes, it.status.as_str(), at);
             }
             Item::McpCall(it) => self.tool_item(&it, at),
             Item::DynamicCall(it) => self.tool_item(&it, at),
@@ -94,15 +94,15 @@ impl Thread {
     }
 
     /// Adds the changes of an item or an event, which contain absolute paths; a patch contains those that the model wrote.
-    pub(super) fn changed(&mut self, reported: Reported, item: &FileChangeItem<'_>, at: At) {
-        let Pairs(changes) = &item.changes;
+    pub(super) fn changed(&mut self, reported: Reported, changes: &Pairs<'_, Edit<'_>>, status: &str, at: At) {
+        let Pairs(changes) = changes;
         if !changes.is_empty() && self.state.stated_changes.insert(reported.call) {
             self.builder.forget_changes(reported.call);
         }
         for (path, edit) in changes {
             self.add_change(reported.call, path, edit, at);
         }
-        self.ended(reported, Some(status(item.status.as_str(), false)), at);
+        self.ended(reported, Some(self::status(status, false)), at);
     }
 
     fn add_change(&mut self, call: usize, path: &str, edit: &Edit<'_>, at: At) {

@@ -74,8 +74,8 @@ impl Thread {
     }
 
     /// A copy: only the model and the total that it reached matter for the next records.
-    pub(super) fn copied(&mut self, record: Record<'_>) -> RecordKind {
-        match (record.kind.as_str(), record.payload) {
+    pub(super) fn copied(&mut self, record: &Record<'_>) -> RecordKind {
+        match (record.kind.as_str(), &record.payload) {
             ("turn_context", Payload::Other(context)) => self.turn_context(&context.read()),
             ("event_msg", Payload::TokenCount(it)) => {
                 self.state.next.total.reach(it.info.total_token_usage.get().copied());

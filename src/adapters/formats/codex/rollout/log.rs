@@ -106,7 +106,23 @@ impl Fold for Rollout {
         Self { context: context.clone(), thread: None }
     }
 
+    fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
+        let mut record = Record::default();
+        json::read_into(line.bytes, &mut record)?;
+        Ok(self.see(line, &record, damage))
+    }
+
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        self.see(line, &record, damage)
+    }
+
+    fn finish(self) -> Vec<SessionResult> {
+        self.thread.map(Thread::finish).into_iter().collect()
+    }
+}
+
+impl Rollout {
+    fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let is_header = record.kind.some().is_none() && record.id.is_some();
         let meta: Option<Meta<'_>> = match &record.payload {
             Payload::Other(payload) if record.kind.as_str() == "session_meta" => Some(payload.read()),
@@ -138,7 +154,7 @@ impl Fold for Rollout {
         if thread.is_copied(record.ordinal.get()) {
             return thread.copied(record);
         }
-        match (record.kind.as_str(), record.payload) {
+        match (record.kind.as_str(), &record.payload) {
             ("turn_context", Payload::Other(payload)) => thread.turn_context(&payload.read()),
             ("event_msg", Payload::Wrong) => return RecordKind::Unknown,
             ("event_msg", event) if !matches!(event, Payload::Absent) => {
@@ -168,14 +184,10 @@ impl Fold for Rollout {
             // Before the envelope, items were records.
             (_, Payload::Absent) => {
                 let item: Payload<'_> = json::from_slice(line.bytes).unwrap_or_default();
-                return thread.item(item, line, time);
+                return thread.item(&item, line, time);
             }
             _ => return RecordKind::Unknown,
         }
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.thread.map(Thread::finish).into_iter().collect()
     }
 }

@@ -1,5 +1,6 @@
 //! A thread: its state, its messages and tasks.
 
+use memchr::memmem;
 use twox_hash::XxHash3_64;
 
 use super::items::Block;
@@ -72,7 +73,7 @@ impl Thread {
 
     pub(super) fn event(
         &mut self,
-        event: Payload<'_>,
+        event: &Payload<'_>,
         line: Line<'_>,
         time: Option<Time>,
         damage: &mut RecordErrors,
@@ -89,15 +90,15 @@ impl Thread {
                     self.builder.set_answer(it.message.as_str());
                 }
             }
-            Payload::TaskStarted(it) => self.task_started(&it),
-            Payload::TaskComplete(it) => self.task_completed(&it, line, time),
+            Payload::TaskStarted(it) => self.task_started(it),
+            Payload::TaskComplete(it) => self.task_completed(it, line, time),
             Payload::TurnAborted(it) => {
                 self.has_ends = true;
                 self.state.next.interrupt();
                 self.builder.abort(it.reason.as_str());
                 self.builder.event(EventKind::Abort, line.number, time).message = it.reason.owned();
             }
-            Payload::Error(it) => self.error(&it, line, time),
+            Payload::Error(it) => self.error(it, line, time),
             Payload::StreamError(it) => {
                 self.builder.event(EventKind::Retry, line.number, time).message = it.message.some().map(brief);
             }
@@ -105,12 +106,12 @@ impl Thread {
             Payload::ThreadSettings(it) => self.state.next.service_tier = it.thread_settings.service_tier.owned(),
             Payload::ContextCompacted => self.compacted(line, time),
             Payload::PatchEnd(it) => self.patch_end(it, line, time),
-            Payload::ExecEnd(it) => self.exec_end(&it, line, time),
-            Payload::McpEnd(it) => self.mcp_end(&it, line, time),
+            Payload::ExecEnd(it) => self.exec_end(it, line, time),
+            Payload::McpEnd(it) => self.mcp_end(it, line, time),
             Payload::WebSearchEnd(it) => self.searched(it.call_id.as_str(), it.query, line, time),
             Payload::ItemCompleted(it) => return self.completed(it, line, time),
-            Payload::Assessment(it) => self.assessed(&it, line, time),
-            Payload::SubagentActivity(it) => self.activity(&it, At { line: line.number, time, start: time }),
+            Payload::Assessment(it) => self.assessed(it, line, time),
+            Payload::SubagentActivity(it) => self.activity(it, At { line: line.number, time, start: time }),
             Payload::SpawnEnd(it) => {
                 if let Some(child) = it.new_thread_id.some() {
                     self.spawned(child, it.call_id.as_str(), line.number, time);
@@ -122,12 +123,12 @@ impl Thread {
         RecordKind::Known
     }
 
-    pub(super) fn item(&mut self, item: Payload<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
-        self.time_of_item(&item, time);
+    pub(super) fn item(&mut self, item: &Payload<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
+        self.time_of_item(item, time);
         match item {
-            Payload::Message(it) => self.message(&it),
+            Payload::Message(it) => self.message(it),
             Payload::FunctionCall(it) => {
-                let call = self.call(&it, it.name.as_str(), line, time);
+                let call = self.call(it, it.name.as_str(), line, time);
                 let tool = &self.builder.session.tool_calls[call];
                 let is_command = tool.category == "shell" && tool.tool != WRITE_STDIN;
                 match if is_command { command_of(it.arguments) } else { None } {
@@ -136,7 +137,7 @@ impl Thread {
                 }
             }
             Payload::CustomToolCall(it) => {
-                let call = self.call(&it, it.name.as_str(), line, time);
+                let call = self.call(it, it.name.as_str(), line, time);
                 let input = it.input.text();
                 self.builder.arguments(call, it.input);
                 match it.name.as_str() {
@@ -145,11 +146,11 @@ impl Thread {
                 }
             }
             Payload::LocalShellCall(it) => {
-                let call = self.call(&it, "local_shell", line, time);
+                let call = self.call(it, "local_shell", line, time);
                 self.builder.arguments(call, it.action);
             }
             Payload::ToolSearchCall(it) => {
-                let call = self.call(&it, "tool_search", line, time);
+                let call = self.call(it, "tool_search", line, time);
                 self.builder.arguments(call, it.arguments);
             }
             Payload::WebSearchCall(it) => {
@@ -161,7 +162,7 @@ impl Thread {
                     self.search(&id, it.action, line, time);
                 }
             }
-            Payload::CallOutput(it) => self.output(&it, line, time),
+            Payload::CallOutput(it) => self.output(it, line, time),
             // The second is the message of another agent.
             Payload::UnreadItem | Payload::AgentMessage(_) => {}
             _ => return RecordKind::Unknown,
@@ -201,11 +202,11 @@ impl Thread {
         for text in content.blocks.iter().filter_map(|it| it.text.some()) {
             if text.starts_with("<skills_instructions>") {
                 // After the list come rules for skills, also as a list.
-                let list = text.split_once("### Available skills").map_or(text, |(_, list)| list);
-                self.builder.offer_skills_in_text(list.split_once("\n### ").map_or(list, |(list, _)| list));
+                let list = split_once(text, "### Available skills").map_or(text, |(_, list)| list);
+                self.builder.offer_skills_in_text(split_once(list, "\n### ").map_or(list, |(list, _)| list));
             } else if text.starts_with("# AGENTS.md instructions") || text.starts_with("<user_instructions>") {
                 // The line before them contains the directory.
-                let start = text.find("<INSTRUCTIONS>").unwrap_or_default();
+                let start = memmem::find(text.as_bytes(), b"<INSTRUCTIONS>").unwrap_or_default();
                 self.builder.instructions(text.get(start..).unwrap_or_default());
             }
         }
@@ -225,4 +226,10 @@ impl Thread {
         session.continues = (*self.root != *session.session_id).then(|| self.root.to_string());
         self.builder.finish()
     }
+}
+
+/// As [`str::split_once`], which is slow in a long text.
+fn split_once<'t>(text: &'t str, separator: &str) -> Option<(&'t str, &'t str)> {
+    let at = memmem::find(text.as_bytes(), separator.as_bytes())?;
+    Some((text.get(..at)?, text.get(at + separator.len()..)?))
 }
