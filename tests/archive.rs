@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::present::{self, Format, TableStyle};
@@ -298,17 +299,47 @@ fn any_number_of_ingests_gives_the_same_tables() {
     }
     assert_eq!(ingest(&often, std::slice::from_ref(&logs)), crate::samples().len());
     check_parts(&often);
-    let stable = |archive: &Archive| -> BTreeMap<&str, String> {
-        let drop = ["ingested_at", "modified_at"];
-        archive
-            .tables()
-            .unwrap()
-            .into_iter()
-            .map(|(name, it)| (name, it.collect().unwrap().drop_many(drop)))
-            .map(|(name, it)| (name, shown(&sorted(&it))))
-            .collect()
-    };
     assert_eq!(stable(&once), stable(&often));
+}
+
+/// The rows of all tables, without what differs between two ingests of the same logs.
+fn stable(archive: &Archive) -> BTreeMap<&'static str, String> {
+    let tables = archive.tables().unwrap().into_iter();
+    tables
+        .map(|(name, it)| (name, it.collect().unwrap().drop_many(["ingested_at", "modified_at"])))
+        .map(|(name, it)| (name, shown(&sorted(&it))))
+        .collect()
+}
+
+/// The first overview of a machine with many logs is one of the newest.
+#[test]
+fn a_run_that_reads_only_the_newest_logs_changes_nothing_in_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("logs");
+    fs::create_dir(&logs).unwrap();
+    let since = SystemTime::now() - Duration::from_secs(3600);
+    let samples = crate::samples().into_iter().filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
+    let mut older = 0;
+    for (index, path) in samples.take(12).enumerate() {
+        let to = logs.join(format!("{index}.jsonl"));
+        fs::copy(&path, &to).unwrap();
+        if index % 3 > 0 {
+            older += 1;
+            let file = fs::File::options().write(true).open(&to).unwrap();
+            file.set_modified(since - Duration::from_secs(1)).unwrap();
+        }
+    }
+    let once = Archive::at(folder.path().join("once"));
+    ingest(&once, std::slice::from_ref(&logs));
+    let twice = Archive::at(folder.path().join("twice"));
+    let writer = twice.write().unwrap();
+    let micros = since.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros();
+    let written_since = Some(Time::from_micros(micros.try_into().unwrap()));
+    let options = Options { roots: vec![logs.clone()], written_since, ..Options::default() };
+    ingest::read_into(&options, |it| writer.known(it), &Progress::default(), &writer);
+    assert_eq!(writer.commit().unwrap().sources().count(), 12 - older);
+    assert_eq!(ingest(&twice, std::slice::from_ref(&logs)).unchanged.len(), 12 - older);
+    assert_eq!(stable(&once), stable(&twice));
 }
 
 /// What was read stays, also when another log is written in its place.

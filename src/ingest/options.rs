@@ -42,6 +42,8 @@ pub struct Options {
     pub formats: &'static [UserFormat],
     /// The time of this run.
     pub now: Option<Time>,
+    /// Leaves the files that were last written before this time to a later run; `None` reads all.
+    pub written_since: Option<Time>,
     /// Paths and stamps of logs that earlier runs read from standard input, except the last one, which is known by its path: a
     /// log that begins with one of them replaces it.
     pub earlier_stdin: Vec<(String, Fingerprint)>,

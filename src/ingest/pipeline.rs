@@ -113,7 +113,8 @@ pub fn read_into<'a>(
     progress: &Progress,
     sink: &impl Sink,
 ) -> ReadSummary {
-    let (found, mut errors) = discover(&options.roots, options.except.as_deref());
+    let (mut found, mut errors) = discover(&options.roots, options.except.as_deref());
+    found.retain(|file| file.modified_at.is_none() || file.modified_at >= options.written_since);
     progress.start(&found);
     let read = Mutex::new(PathSet(HashSet::new()));
     let emit = |file: FileRead| {

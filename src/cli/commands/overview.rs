@@ -5,12 +5,14 @@ use std::path::PathBuf;
 
 use agentlogs::analysis::overview::{Look, Overview, Room};
 use agentlogs::base::zone::in_zone;
+use agentlogs::ingest::Options;
 use agentlogs::input::discover;
 use agentlogs::model::source::SourceStatus;
 use agentlogs::store::archive::{self, Archive};
 use anyhow::Context;
 use jiff::{Timestamp, Zoned};
 
+use super::first_look::Newest;
 use super::ingest::read_into;
 use super::output::{complain, has_color, say};
 use super::reading::{options, start_threads};
@@ -38,6 +40,7 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
         start_threads(None)?;
     } else {
         let options = options(paths.clone(), Some(archive.folder().to_owned()), &Reading::default(), settings)?;
+        show_newest(&options, &archive, now, settings);
         let read = match explained(read_into(&archive, options), &archive) {
             Err(error) if is_not_writable(&error) => return without_archive(&error, paths, now, &archive, settings),
             read => read?,
@@ -64,6 +67,21 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
     let overview = explained(overview(&archive, now, settings), &archive)?;
     print(&overview, &archive, settings)?;
     Ok(outcome)
+}
+
+/// On a terminal, reads the newest logs into a new archive and shows them, if the others take long. What fails is stated when all logs
+/// are read.
+fn show_newest(options: &Options, archive: &Archive, now: Option<Timestamp>, settings: &Settings) {
+    let is_new = || matches!(archive.snapshot(), Err(archive::Error::Missing(_)));
+    let Some(newest) = terminal::screen().filter(|_| is_new()).and_then(|_| Newest::of(options)) else { return };
+    let options = Options { written_since: Some(newest.since), ..options.clone() };
+    if let Ok(Some(run)) = read_into(archive, options)
+        && run.written.sums.sessions > 0
+        && let Ok(overview) = overview(archive, now, settings)
+        && print(&overview, archive, settings).is_ok()
+    {
+        say(&newest.message());
+    }
 }
 
 fn print(overview: &Overview, archive: &Archive, settings: &Settings) -> io::Result<()> {

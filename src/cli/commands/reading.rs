@@ -73,6 +73,7 @@ pub fn options(
         formats: settings.formats,
         host: gethostname::gethostname().into_string().ok(),
         now: Some(Time::from_micros(jiff::Timestamp::now().as_microsecond())),
+        written_since: None,
         earlier_stdin: Vec::new(),
     })
 }
