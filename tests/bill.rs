@@ -348,7 +348,7 @@ fn lines_of_more_than_a_day_are_not_compared_by_day() {
     assert!(error.to_string().contains("1 of the bill's lines are of more than a day"), "{error}");
 }
 
-/// What `export --as focus` writes is explained completely.
+/// What `export --as focus` writes is explained completely, also responses without a model.
 #[test]
 fn an_own_export_is_explained() {
     let folder = tempfile::tempdir().unwrap();
@@ -356,9 +356,8 @@ fn an_own_export_is_explained() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
         command.current_dir(folder.path()).env("HOME", folder.path()).args(arguments).output().unwrap()
     };
-    let logs = root().join("demo");
-    let logs = logs.to_str().unwrap();
-    assert!(run(&["ingest", logs, "--archive", "a"]).status.success());
+    let [demo, samples] = ["demo", "sample-logs"].map(|logs| root().join(logs).to_str().unwrap().to_owned());
+    assert!(run(&["ingest", &demo, &samples, "--archive", "a"]).status.success());
     assert!(run(&["export", "costs", "--as", "focus", "--archive", "a"]).status.success());
     let arguments = ["bill", "costs/focus.csv", "--archive", "a", "--by", "day,model,project", "--tolerance", "0"];
     let output = run(&[&arguments[..], &["--delay", "0", "--min-explained", "100", "--format", "json"]].concat());

@@ -8,6 +8,9 @@ use super::csv_table::{CsvFormat, Row};
 use super::line::BillLine;
 use crate::model::session::Tokens;
 
+/// What `agentlogs export --as focus` writes where a value is unknown and its column requires one.
+pub const UNKNOWN: &str = "(unknown)";
+
 /// Charges as CSV.
 pub(super) const CHARGES_CSV: CsvFormat = CsvFormat {
     format: Format { name: "FOCUS", seller: None },
@@ -22,7 +25,7 @@ fn charge(row: &Row<'_>) -> Found {
     in_dollars(row.text("billingcurrency"))?;
     let end = row.text("chargeperiodend").map(|_| row.time("chargeperiodend")).transpose()?;
     let line = BillLine::from_to(row.time("chargeperiodstart")?, end);
-    let text = |names: &[&str]| row.first_of(names);
+    let text = |names: &[&str]| row.first_of(names).filter(|text| *text != UNKNOWN);
     let line = BillLine {
         project: text(&["subaccountname", "subaccountid"]),
         key: text(&["x_apikeyname", "x_apikeyid"]),

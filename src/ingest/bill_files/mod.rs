@@ -23,5 +23,6 @@ mod openai;
 mod openrouter;
 mod read;
 
+pub use focus::UNKNOWN as UNKNOWN_IN_FOCUS;
 pub use line::BillLine;
 pub use read::{BillFile, read};

@@ -3,9 +3,10 @@
 use polars::prelude::*;
 use serde_json::{Map, Value};
 
-use super::makers::{PROVIDER, PUBLISHER, UNKNOWN};
+use super::makers::{PROVIDER, PUBLISHER};
 use super::meters::{KEYS, LABELS, METERS, Meter, PROJECT, SEPARATOR, USER};
 use crate::analysis::rows::round;
+use crate::ingest::bill_files::UNKNOWN_IN_FOCUS as UNKNOWN;
 use crate::store::frames::turns;
 
 /// The columns by which rows are sorted: together they identify a row.

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use polars::prelude::*;
 
+use crate::ingest::bill_files::UNKNOWN_IN_FOCUS as UNKNOWN;
 use crate::prices::{Catalog, Pricer};
 use crate::store::frames::turns;
-
-/// The value of a column that must not be null, where the log does not show it.
-pub(super) const UNKNOWN: &str = "(unknown)";
 
 /// The entity that serves the model: as logged, else its maker.
 pub(super) const PROVIDER: &str = "focus_provider";
