@@ -49,6 +49,11 @@ download() {
     fi
 }
 
+# Whether tar can unpack files of xz. That of macOS needs no other program.
+has_xz() {
+    [ "$(uname -s)" = Darwin ] || command -v xz >/dev/null
+}
+
 checksum() {
     if command -v sha256sum >/dev/null; then
         sha256sum "$1"
@@ -73,11 +78,16 @@ main() {
     work="$(mktemp -d)"
     trap 'rm -rf "$work"' EXIT INT TERM
     download "$url/SHA256SUMS" "$work/SHA256SUMS"
-    download "$url/$name.tar.gz" "$work/$name.tar.gz"
-    expected="$(awk -v name="$name.tar.gz" '$2 == name || $2 == "*" name { print $1 }' "$work/SHA256SUMS")"
-    [ -n "$expected" ] || fail "SHA256SUMS has no checksum of $name.tar.gz"
-    [ "$(checksum "$work/$name.tar.gz")" = "$expected" ] || fail "the checksum of $name.tar.gz is wrong: nothing was installed"
-    tar -xzf "$work/$name.tar.gz" -C "$work"
+    # The smaller file, if this machine can unpack it.
+    if has_xz; then file="$name.tar.xz"; else file="$name.tar.gz"; fi
+    download "$url/$file" "$work/$file"
+    expected="$(awk -v name="$file" '$2 == name || $2 == "*" name { print $1 }' "$work/SHA256SUMS")"
+    [ -n "$expected" ] || fail "SHA256SUMS has no checksum of $file"
+    [ "$(checksum "$work/$file")" = "$expected" ] || fail "the checksum of $file is wrong: nothing was installed"
+    case "$file" in
+    *.xz) tar -xJf "$work/$file" -C "$work" ;;
+    *) tar -xzf "$work/$file" -C "$work" ;;
+    esac
     "$work/$name/agentlogs" --version >/dev/null || fail "the program does not run on this machine: nothing was installed"
     mkdir -p "$directory"
     # Replaced by a rename: a running program keeps its file.

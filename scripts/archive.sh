@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs a program for a release: agentlogs-TARGET.tar.gz, or .zip for Windows, and its line in SHA256SUMS.
+# Packs a program for a release: agentlogs-TARGET.tar.xz and .tar.gz, or .zip for Windows, and their lines in SHA256SUMS.
 # Usage: archive.sh TARGET AGENTLOGS OUT
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -14,16 +14,19 @@ out="$(realpath "$out")"
 case "$target" in
 *-windows-*)
     cp "$program" "$work/$name/agentlogs.exe"
-    file="$name.zip"
-    (cd "$work" && python3 -m zipfile -c "$out/$file" "$name")
+    files=("$name.zip")
+    (cd "$work" && python3 -m zipfile -c "$out/$name.zip" "$name")
     ;;
 *)
     cp "$program" "$work/$name/agentlogs"
     chmod 755 "$work/$name/agentlogs"
-    file="$name.tar.gz"
+    files=("$name.tar.xz" "$name.tar.gz")
     # The same program gives the same archive.
     epoch="$(git log -1 --format=%ct 2>/dev/null || echo 0)"
-    tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" -cf - -C "$work" "$name" | gzip -9n >"$out/$file"
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$epoch" -cf "$work/$name.tar" -C "$work" "$name"
+    gzip -9n <"$work/$name.tar" >"$out/$name.tar.gz"
+    # Smaller, but not every machine can unpack it.
+    xz -9e <"$work/$name.tar" >"$out/$name.tar.xz"
     ;;
 esac
-(cd "$out" && sha256sum "$file" >>SHA256SUMS)
+(cd "$out" && sha256sum "${files[@]}" >>SHA256SUMS)

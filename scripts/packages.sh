@@ -159,7 +159,7 @@ scripts/test-install.sh
 
 title "the formula, with the checksums of made-up files"
 "$python" packages/homebrew/formula.py --checksums <(for name in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu x86_64-apple-darwin aarch64-apple-darwin; do
-    printf '%064d  agentlogs-%s.tar.gz\n' 1 "$name"
+    printf '%064d  agentlogs-%s.tar.xz\n' 1 "$name"
 done) >"$work/agentlogs.rb"
 grep -q 'sha256 "0*1"' "$work/agentlogs.rb"
 if command -v ruby >/dev/null; then ruby -c "$work/agentlogs.rb"; else echo "no ruby: its syntax is not checked"; fi

@@ -34,7 +34,7 @@ def main() -> None:
     targets = ("aarch64-apple-darwin", "x86_64-apple-darwin", "aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu")
     for target in targets:
         # A missing file is an error: the formula would not install.
-        values["sha256_" + target.replace("-", "_")] = checksums[f"agentlogs-{target}.tar.gz"]
+        values["sha256_" + target.replace("-", "_")] = checksums[f"agentlogs-{target}.tar.xz"]
     template = string.Template((here / "agentlogs.rb.in").read_text())
     print(template.substitute(values), end="")
 
