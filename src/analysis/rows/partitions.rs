@@ -1,6 +1,8 @@
-//! The rows of sessions, of which only one partition is in memory at a time.
+//! The rows of sessions, of which only some partitions are in memory at a time.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{panic, thread};
 
 use foldhash::HashMap;
 use polars::prelude::*;
@@ -9,7 +11,10 @@ use super::session_key::KEY;
 use crate::store::frames::Frames;
 
 /// Finds the index of a session by its runtime and id.
-pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
+pub(in crate::analysis) type Find<'f> = &'f (dyn Fn(Option<&str>, Option<&str>) -> Option<usize> + Sync);
+
+/// The most partitions in memory at a time: while one is read, others are computed.
+const MOST_PARTITIONS: usize = 4;
 
 /// The rows of some sessions in tables.
 pub(in crate::analysis) trait SessionRows: Default {
@@ -17,29 +22,57 @@ pub(in crate::analysis) trait SessionRows: Default {
     fn sessions(&self) -> BTreeSet<usize>;
 }
 
-/// Computes a frame for the sessions of `sessions` from their rows in tables, of which one partition is in memory at a time. `read`
-/// reads the rows of a partition, and `compute` computes the frame of the sessions with these indices.
+/// Computes a frame for the sessions of `sessions` from their rows in tables, of which a partition per thread is in memory at a time.
+/// `read` reads the rows of a partition, and `compute` computes the frame of the sessions with these indices.
 pub(in crate::analysis) fn for_sessions<R: SessionRows>(
     sessions: &DataFrame,
     tables: &Frames,
-    mut read: impl FnMut(&Frames, Find<'_>) -> PolarsResult<R>,
-    compute: impl Fn(&R, &[usize]) -> PolarsResult<DataFrame>,
+    read: impl Fn(&Frames, Find<'_>) -> PolarsResult<R> + Sync,
+    compute: impl Fn(&R, &[usize]) -> PolarsResult<DataFrame> + Sync,
 ) -> PolarsResult<LazyFrame> {
     let [runtimes, ids] = KEY.map(|name| sessions.column(name).and_then(|column| column.str()));
     let (runtimes, ids) = (runtimes?, ids?);
     let indices: HashMap<(Option<&str>, Option<&str>), usize> =
         (0..sessions.height()).map(|index| ((runtimes.get(index), ids.get(index)), index)).collect();
     let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();
-    let mut without_rows: BTreeSet<usize> = (0..sessions.height()).collect();
-    let mut frames = Vec::new();
-    for partition in tables.partitions() {
+    // All rows of a session are in one partition.
+    let computed = in_parallel(tables.partitions(), |partition| {
         let rows = read(partition, &find)?;
-        let mut found = rows.sessions();
-        found.retain(|session| without_rows.remove(session));
-        frames.push(compute(&rows, &found.into_iter().collect::<Vec<_>>())?.lazy());
+        let found: Vec<usize> = rows.sessions().into_iter().collect();
+        Ok((compute(&rows, &found)?.lazy(), found))
+    })?;
+    let mut without_rows: BTreeSet<usize> = (0..sessions.height()).collect();
+    let mut frames = Vec::with_capacity(computed.len() + 1);
+    for (frame, found) in computed {
+        for session in &found {
+            without_rows.remove(session);
+        }
+        frames.push(frame);
     }
     frames.push(compute(&R::default(), &without_rows.into_iter().collect::<Vec<_>>())?.lazy());
     concat(frames, UnionArgs::default())
+}
+
+/// The results of items, in their order. Each thread works on one item at a time.
+fn in_parallel<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> PolarsResult<T> + Sync) -> PolarsResult<Vec<T>> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let results = std::iter::from_fn(|| {
+            let position = next.fetch_add(1, Ordering::Relaxed);
+            Some((position, work(items.get(position)?)))
+        });
+        results.collect::<Vec<_>>()
+    };
+    let threads = rayon::current_num_threads().min(MOST_PARTITIONS).min(items.len());
+    let mut results: Vec<(usize, PolarsResult<T>)> = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(some)).collect();
+        let own = some();
+        let others =
+            others.into_iter().flat_map(|it| it.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)));
+        others.chain(own).collect()
+    });
+    results.sort_by_key(|(position, _)| *position);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Some rows of a frame, by their indices.

@@ -1,13 +1,14 @@
 //! The waste of sessions as rows of a report.
 
 use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 
 use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::cause::{CAUSES, Cause};
 use super::causes::Finding;
-use super::read::{AllNames, Choices, WasteRows};
+use super::read::{AllNames, Choices, Numbers, WasteRows};
 use super::rows::{Place, Session};
 use super::session::findings;
 use crate::analysis::outcomes::frame::{TRIAL_PASSED, add_outcomes};
@@ -184,9 +185,9 @@ fn findings_of(
     let whole = |name: &str| frame.column(name).and_then(|column| column.i64());
     let (calls, retries, prompts) =
         (whole(sessions::TOOL_CALLS)?, whole(sessions::RETRIES)?, whole(sessions::USER_TURNS)?);
-    let mut names = AllNames::default();
+    let names = Mutex::new(AllNames::default());
     let choices = Choices { starts: &starts, cost, catalog };
-    let read = |partition: &Frames, find: Find<'_>| WasteRows::read(partition, find, choices, &mut names);
+    let read = |partition: &Frames, find: Find<'_>| WasteRows::read(partition, find, choices);
     let compute = |of_sessions: &WasteRows, indices: &[usize]| {
         let rows = indices.par_iter().flat_map_iter(|index| {
             let calls_of_session = of_sessions.calls.of(*index);
@@ -212,14 +213,17 @@ fn findings_of(
                 is_first_of_all,
             })
         });
-        frame_of(&rows.collect::<Vec<_>>())
+        let rows: Vec<Row> = rows.collect();
+        let numbers = names.lock().unwrap_or_else(PoisonError::into_inner).numbers_of(&of_sessions.names);
+        frame_of(&rows, &numbers)
     };
     let rows = for_sessions(&frame, tables, read, compute)?;
+    let names = names.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Findings { sessions: frame.select(KEY)?.with_row_index(NUMBER_OF_SESSION.into(), None)?.lazy(), rows, names })
 }
 
-/// Rows of findings as a frame.
-fn frame_of(rows: &[Row]) -> PolarsResult<DataFrame> {
+/// Rows of findings as a frame. `numbers` are those of their names.
+fn frame_of(rows: &[Row], numbers: &Numbers) -> PolarsResult<DataFrame> {
     let findings = || rows.iter().map(|row| &row.finding);
     let places = || findings().map(|finding| finding.place);
     let small = |number: usize| u32::try_from(number).ok();
@@ -228,11 +232,11 @@ fn frame_of(rows: &[Row]) -> PolarsResult<DataFrame> {
     DataFrame::new_infer_height(vec![
         Column::new(NUMBER_OF_SESSION.into(), rows.iter().map(|row| small(row.session)).collect::<Vec<_>>()),
         Column::new(NUMBER_OF_CAUSE.into(), findings().map(number_of_cause).collect::<Vec<_>>()),
-        Column::new(NUMBER_OF_TOOL.into(), findings().map(|it| it.tool).collect::<Vec<_>>()),
+        Column::new(NUMBER_OF_TOOL.into(), findings().map(|it| numbers.tool(it.tool?)).collect::<Vec<_>>()),
         Column::new("waste_usd".into(), findings().map(|it| it.waste_usd).collect::<Vec<_>>()),
         Column::new("wasted_tokens".into(), findings().map(|it| it.tokens).collect::<Vec<_>>()),
         Column::new("cases".into(), findings().map(|it| it.cases).collect::<Vec<_>>()),
-        Column::new(NUMBER_OF_PATH.into(), places().map(|place| Some(place?.path)).collect::<Vec<_>>()),
+        Column::new(NUMBER_OF_PATH.into(), places().map(|place| numbers.path(place?.path)).collect::<Vec<_>>()),
         Column::new("worst_line".into(), places().map(|place| line(place?)).collect::<Vec<_>>()),
         Column::new(IS_FIRST.into(), rows.iter().map(|row| row.is_first).collect::<Vec<_>>()),
         Column::new(IS_FIRST_OF_ALL.into(), rows.iter().map(|row| row.is_first_of_all).collect::<Vec<_>>()),

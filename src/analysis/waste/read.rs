@@ -34,6 +34,11 @@ impl Names {
         number
     }
 
+    /// The numbers of the texts of others, in the order of theirs.
+    fn numbers_of(&mut self, others: &Self) -> Vec<u32> {
+        others.texts().map(|text| self.number(text)).collect()
+    }
+
     /// The texts, in the order of their numbers.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(SharedStr::as_str)
@@ -47,9 +52,33 @@ pub(super) struct AllNames {
     pub paths: Names,
 }
 
+impl AllNames {
+    /// The numbers of the names of others.
+    pub(super) fn numbers_of(&mut self, others: &Self) -> Numbers {
+        Numbers { tools: self.tools.numbers_of(&others.tools), paths: self.paths.numbers_of(&others.paths) }
+    }
+}
+
+/// The numbers of names in another list, by those in the list of a partition.
+pub(super) struct Numbers {
+    tools: Vec<u32>,
+    paths: Vec<u32>,
+}
+
+impl Numbers {
+    pub(super) fn tool(&self, number: u32) -> Option<u32> {
+        self.tools.get(number as usize).copied()
+    }
+
+    pub(super) fn path(&self, number: u32) -> Option<u32> {
+        self.paths.get(number as usize).copied()
+    }
+}
+
 /// The rows of some sessions.
 #[derive(Default)]
 pub(super) struct WasteRows {
+    pub names: AllNames,
     pub turns: Sorted<Turn>,
     pub calls: Sorted<Call>,
     pub events: Sorted<Event>,
@@ -72,17 +101,13 @@ pub(super) struct Choices<'a> {
 }
 
 impl WasteRows {
-    /// Reads the rows of sessions, and adds their names to `names`.
-    pub(super) fn read(
-        tables: &Frames,
-        find: Find<'_>,
-        choices: Choices<'_>,
-        names: &mut AllNames,
-    ) -> PolarsResult<Self> {
+    /// Reads the rows of sessions.
+    pub(super) fn read(tables: &Frames, find: Find<'_>, choices: Choices<'_>) -> PolarsResult<Self> {
+        let mut names = AllNames::default();
         let (turns, rates) = turns(tables, find, choices, &mut names.paths)?;
-        let calls = calls(tables, &turns, find, names)?;
+        let calls = calls(tables, &turns, find, &mut names)?;
         let events = events(tables, find)?;
-        Ok(Self { turns, calls, events, rates })
+        Ok(Self { names, turns, calls, events, rates })
     }
 }
 

@@ -12,8 +12,9 @@ use super::manifest::{Manifest, Part};
 use super::open::Archive;
 use crate::store::frames::{self, Frames, TABLES};
 
-/// The number of parts of a partition: see [`Frames::partitions`]. Nothing in a part depends on another one.
-const PARTS_OF_PARTITION: usize = 8;
+/// The number of parts of a partition: see [`Frames::partitions`]. Nothing in a part depends on another one. Readers have several
+/// partitions in memory at a time.
+const PARTS_OF_PARTITION: usize = 4;
 
 impl Archive {
     /// The tables, which are read when a query collects them. A reader that runs beside writers for long uses those of a
