@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -225,4 +226,41 @@ fn a_baseline_fails_only_for_what_became_worse() {
     assert!(code == Some(5) && worse.is_empty() && stderr.contains("the baseline has no session"), "{code:?} {stderr}");
     let (code, _, stderr) = check(&all, &["--baseline", "yesteryear"]);
     assert!(code == Some(2) && stderr.contains("neither an archive nor a period"), "{code:?} {stderr}");
+}
+
+/// Exports state whether the trial of each session passed: 16 of 24 did, and one is not judged.
+#[test]
+fn exports_have_the_verdicts_of_sessions() {
+    let folder = tempfile::tempdir().unwrap();
+    let export = |kind: &str| {
+        let directory = folder.path().join(kind);
+        command(&["export", directory.to_str().unwrap(), "--as", kind, "--logs", "demo/jobs"]);
+        directory
+    };
+    let lines = |path: &Path| -> Vec<Value> {
+        let text = fs::read_to_string(path).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let counts = |verdicts: &mut dyn Iterator<Item = Option<bool>>| {
+        verdicts.fold([0, 0, 0], |mut counts, passed| {
+            counts[passed.map_or(2, usize::from)] += 1;
+            counts
+        })
+    };
+    let sessions = lines(&export("jsonl").join("sessions.jsonl"));
+    assert_eq!(counts(&mut sessions.iter().map(|session| session["passed"].as_bool())), [7, 16, 1]);
+    assert!(sessions.iter().all(|session| session["task"].is_string() && session["trial"].is_string()));
+    let header = fs::read_to_string(export("csv").join("sessions.csv")).unwrap();
+    assert!(header.lines().next().unwrap().ends_with(",passed,task,trial"), "{header}");
+    let documents = fs::read_dir(export("atif")).unwrap();
+    let extra = documents.map(|entry| {
+        let text = fs::read(entry.unwrap().path()).unwrap();
+        serde_json::from_slice::<Value>(&text).unwrap()["extra"]["passed"].as_bool()
+    });
+    assert_eq!(counts(&mut extra.collect::<Vec<_>>().into_iter()), [7, 16, 1]);
+    let spans = fs::read_to_string(export("otlp").join("otlp.jsonl")).unwrap();
+    let stated = |passed: &str| {
+        spans.matches(&format!(r#"{{"key":"agentlogs.passed","value":{{"boolValue":{passed}}}}}"#)).count()
+    };
+    assert_eq!((stated("false"), stated("true")), (7, 16));
 }

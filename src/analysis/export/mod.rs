@@ -9,6 +9,7 @@ mod otlp;
 mod perfetto;
 mod tables;
 mod trajectory;
+mod verdicts;
 
 pub use cluster::{
     Description, Layout, Reconciler, extracted, extracted_schema, fragment_schema, merge_fragments, written_schema,
@@ -20,3 +21,4 @@ pub use otlp::Traces;
 pub use perfetto::{Timeline, Written};
 pub use tables::{FileKind, in_scope, write};
 pub use trajectory::{Trajectories, Trajectory};
+pub use verdicts::with_verdicts;

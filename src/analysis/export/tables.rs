@@ -6,9 +6,10 @@ use std::path::Path;
 use polars::prelude::*;
 
 use super::file::{Access, write_file};
+use super::verdicts::OF_VERDICTS;
 use crate::analysis::present;
 use crate::analysis::rows::{self, Frames, LeftOut, Scope};
-use crate::store::frames::{TABLES_OF_FILES, schema, turns};
+use crate::store::frames::{TABLES_OF_FILES, schema, sessions, turns};
 use crate::store::{arrow_stream, parquet};
 
 /// A kind of file for a table.
@@ -113,8 +114,10 @@ fn metadata(table: &str) -> Vec<(String, String)> {
 /// The part of [`metadata`] without the version.
 fn meanings(table: &str) -> Vec<(String, String)> {
     let columns = schema().into_iter().filter(|column| column.table == table);
+    let of_verdicts = OF_VERDICTS.iter().filter(|_| table == sessions::TABLE).copied();
+    let columns = columns.map(|column| (column.column, column.about)).chain(of_verdicts);
     let columns: serde_json::Map<String, serde_json::Value> =
-        columns.map(|column| (column.column.to_owned(), column.about.into())).collect();
+        columns.map(|(name, about)| (name.to_owned(), about.into())).collect();
     vec![
         ("agentlogs.table".to_owned(), table.to_owned()),
         ("agentlogs.columns".to_owned(), serde_json::Value::Object(columns).to_string()),

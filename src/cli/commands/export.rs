@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use agentlogs::analysis::evidence::{self, Pack, Texts};
 use agentlogs::analysis::export::{
     Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Timeline, Traces, Trajectories, Unpriced,
-    Written, in_scope, write, write_file,
+    Written, in_scope, with_verdicts, write, write_file,
 };
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::store::frames::TABLES;
@@ -43,6 +43,9 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
         tables = kept;
         state_left_out("", &left_out, "session", "start");
         state_unmatched("", &opened.frames, &scope);
+    }
+    if partitions.is_none() {
+        tables = with_verdicts(tables, &opened.frames)?;
     }
     let access = Access::of(&tables)?;
     let kind = file_kind(args.kind);

@@ -121,7 +121,12 @@ impl<'a> Trace<'a> {
             .text("gen_ai.request.model", sessions.model(row))
             .text("agentlogs.status", sessions.status(row))
             .text("agentlogs.usage", sessions.usage(row))
-            .text("agentlogs.parent_session_id", sessions.parent(row));
+            .text("agentlogs.parent_session_id", sessions.parent(row))
+            .text("agentlogs.task", sessions.task(row))
+            .text("agentlogs.trial", sessions.trial(row));
+        if let Some(passed) = sessions.passed(row) {
+            attributes.flag("agentlogs.passed", passed);
+        }
         let is_error = sessions.status(row) == Some("error");
         let kind = sessions.error_kind(row).or(is_error.then_some("_OTHER"));
         attributes.text("error.type", kind.filter(|_| is_error));

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::atif::{Agent, Call, EXPORTED_BY, Extra, Outcome, Step, extra};
 use super::spent::Spent;
 use crate::analysis::export::by_session::BySession;
+use crate::analysis::export::verdicts::{self, with_verdicts};
 use crate::analysis::rows::Key;
 use crate::base::time::Time;
 use crate::store::frames::{Frames, TypedRows, events, rows, sessions, tool_calls, turns};
@@ -33,6 +34,9 @@ rows! {
         prompt: sessions::PROMPT,
         text: sessions::TEXT,
         started_at: sessions::STARTED_AT,
+        passed: verdicts::PASSED,
+        task: verdicts::TASK,
+        trial: verdicts::TRIAL,
     }
 
     /// The columns of turns.
@@ -173,6 +177,7 @@ pub struct Sessions(SessionColumns);
 
 impl Sessions {
     pub fn new(tables: &Frames) -> PolarsResult<Self> {
+        let tables = with_verdicts(tables.clone(), tables)?;
         Ok(Self(SessionColumns::read(tables.table(sessions::TABLE))?))
     }
 
@@ -206,6 +211,9 @@ impl Sessions {
                 (sessions::ERROR_KIND, json!(columns.error_kind(row))),
                 (sessions::ERROR_MESSAGE, json!(columns.error_message(row))),
                 (sessions::USAGE, json!(columns.usage(row))),
+                (verdicts::PASSED, json!(columns.passed(row))),
+                (verdicts::TASK, json!(columns.task(row))),
+                (verdicts::TRIAL, json!(columns.trial(row))),
             ]),
             prompt: owned(columns.prompt(row)),
             text: owned(columns.text(row)),
