@@ -202,6 +202,48 @@ fn results_are_found_in_archives_and_when_they_change() {
     assert_eq!(here.query("SELECT COUNT(*) AS verdicts FROM verdicts"), json!([{"verdicts": 3}]));
 }
 
+/// What the verifier wrote names the failed tests, in a directory and in archives of it, for trials with and without a log.
+#[test]
+fn failed_tests_have_their_names_in_archives_too() {
+    let here = Here::new();
+    let job = here.path("verdicts/harbor-job");
+    let write = |name: &str, text: &str| {
+        fs::create_dir_all(job.join(name).parent().unwrap()).unwrap();
+        fs::write(job.join(name), text).unwrap();
+    };
+    write("add-a-test__Ab2XyZ/verifier/ctrf.json", r#"{"results":{"tests":[{"name":"test_sum","status":"failed"}]}}"#);
+    write("port-to-python__Ab3XyZ/verifier/test-stdout.txt", "FAILED tests/test_port.py::test_main - assert 1 == 2\n");
+    let mut tar = tar::Builder::new(fs::File::create(here.path("job.tar")).unwrap());
+    tar.append_dir_all("jobs/night", &job).unwrap();
+    tar.finish().unwrap();
+    drop(tar);
+    let mut members = Vec::new();
+    for entry in walkdir::WalkDir::new(&job).sort_by_file_name() {
+        let entry = entry.unwrap();
+        if entry.file_type().is_file() {
+            let name = format!("night/{}", entry.path().strip_prefix(&job).unwrap().display()).replace('\\', "/");
+            members.push((name, fs::read(entry.path()).unwrap()));
+        }
+    }
+    fs::write(here.path("job.zip"), crate::containers::zip(&members)).unwrap();
+    let sql = "SELECT v.task, v.trial, v.passed, v.message, s.agent, s.status, l.job FROM verdicts v \
+               JOIN sessions s ON s.session_id = v.session_id AND s.runtime = v.runtime \
+               JOIN labels l ON l.session_id = v.session_id AND l.runtime = v.runtime ORDER BY v.trial";
+    let rows = ["verdicts/harbor-job", "job.tar", "job.zip"].map(|path| {
+        let _ = fs::remove_dir_all(here.path("archive"));
+        here.done(&["ingest", path]);
+        here.query(sql)
+    });
+    let expected = json!([
+        ["add-a-test__Ab1XyZ", true, null],
+        ["add-a-test__Ab2XyZ", false, "failed: test_sum"],
+        ["port-to-python__Ab3XyZ", false, "failed: …::test_main"],
+    ]);
+    assert_eq!(columns(&rows[0], &["trial", "passed", "message"]), expected);
+    assert_eq!(rows[1], rows[0]);
+    assert_eq!(rows[2], rows[0]);
+}
+
 /// The results of a run repeat those of its trials, and `run_metadata.json` names the agent.
 #[test]
 fn results_of_terminal_bench_count_once() {

@@ -4,15 +4,17 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::sidecars::{
-    is_result, is_sidecar, parse_result, parse_sidecar, read_results, read_sidecars, result_paths, sidecar_paths,
+    is_result, is_sidecar, name_failed_tests, parse_result, parse_sidecar, read_results, read_sidecars, result_paths,
+    sidecar_paths,
 };
 use crate::adapters::TABLES;
 use crate::input::containers::{Container, Member};
 use crate::input::database::{self, JOURNAL, Rows, WAL};
 use crate::input::discover::Found;
-use crate::input::open::{Budget, FileContent, Limit};
+use crate::input::open::{self, Budget, FileContent, Limit};
 use crate::input::sidecar::Sidecar;
 use crate::model::source::SEPARATOR;
+use crate::model::verdict::Verdict;
 
 /// Where a log is.
 pub enum Place<'a> {
@@ -48,6 +50,14 @@ impl Place<'_> {
                 if file.has_results { own.or(read_results(&file.path)) } else { own }
             }
             Self::Member(members, member) => members.sidecar(member),
+        }
+    }
+
+    /// Adds the names of failed tests to verdicts of this file, the result of a trial, from what the verifier wrote beside it.
+    pub fn name_failed_tests(&self, verdicts: &mut [Verdict]) {
+        match self {
+            Self::File(file) => name_failed_tests(verdicts, &file.path, |output| open::open(output, Limit::Usual).ok()),
+            Self::Member(members, member) => members.name_failed_tests(verdicts, &member.name),
         }
     }
 
@@ -92,7 +102,15 @@ impl<'a> Members<'a> {
             });
             read.collect()
         };
-        Self { container, budget, sidecars: read(is_sidecar, parse_sidecar), results: read(is_result, parse_result) }
+        let (sidecars, mut results) = (read(is_sidecar, parse_sidecar), read(is_result, parse_result));
+        let mut members = Self { container, budget, sidecars, results: HashMap::new() };
+        for (name, result) in &mut results {
+            if let Some(trial) = &mut result.trial {
+                members.name_failed_tests(&mut trial.verdicts, name);
+            }
+        }
+        members.results = results;
+        members
     }
 
     /// Whether a member belongs to a database beside it.
@@ -100,6 +118,12 @@ impl<'a> Members<'a> {
         let database = database::database_of(&member.name).and_then(|name| self.container.find(name));
         let content = database.and_then(|database| self.container.read(database, self.budget).ok());
         content.is_some_and(|content| database::is_database(&content))
+    }
+
+    fn name_failed_tests(&self, verdicts: &mut [Verdict], result: &str) {
+        name_failed_tests(verdicts, Path::new(result), |output| {
+            self.container.read(self.container.find(output.to_str()?)?, self.budget).ok()
+        });
     }
 
     fn sidecar(&self, member: &Member) -> Sidecar {

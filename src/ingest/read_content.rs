@@ -150,6 +150,9 @@ impl FileJob<'_> {
     /// Fills in what the records of a session do not contain.
     fn fill(&self, session: &mut SessionResult, sidecar: &Sidecar) {
         sidecar.fill(session);
+        if session.is_trial_result {
+            self.place.name_failed_tests(&mut session.verdicts);
+        }
         if self.run.options.content == retention::Retention::None {
             privacy::reduce_messages(session);
         }

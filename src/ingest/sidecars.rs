@@ -2,6 +2,7 @@
 //! evaluation are in a directory around the log.
 
 use std::ffi::{OsStr, OsString};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use crate::adapters;
@@ -9,6 +10,7 @@ use crate::input::discover::{RESULTS, SIDECAR};
 use crate::input::open::{self, Limit};
 use crate::input::sidecar::Sidecar;
 use crate::model::source::path_text;
+use crate::model::verdict::Verdict;
 
 /// How many directories around a log may contain the result of its trial.
 const MAX_LEVELS: usize = 8;
@@ -76,22 +78,29 @@ pub fn parse_result(content: &[u8], path: &str) -> Sidecar {
 pub fn read_results(path: &Path) -> Sidecar {
     let contents = result_paths(path).filter_map(|path| Some((open::open(&path, Limit::Usual).ok()?, path)));
     contents.fold(Sidecar::default(), |nearer, (content, path)| {
-        nearer.or(with_failed_tests(parse_result(&content, &path_text(&path)), &path))
+        let mut result = parse_result(&content, &path_text(&path));
+        if let Some(trial) = &mut result.trial {
+            name_failed_tests(&mut trial.verdicts, &path, |output| open::open(output, Limit::Usual).ok());
+        }
+        nearer.or(result)
     })
 }
 
 /// Where the verifier of a trial writes the results of its tests, below the directory with the result of the trial.
 const OF_VERIFIER: [&str; 2] = ["verifier/ctrf.json", "verifier/test-stdout.txt"];
 
-/// Adds the names of failed tests to the verdict of a trial that did not pass, where the result does not name them.
-fn with_failed_tests(mut sidecar: Sidecar, result: &Path) -> Sidecar {
-    let verdicts = sidecar.trial.iter_mut().flat_map(|trial| &mut trial.verdicts);
-    for verdict in verdicts.filter(|verdict| verdict.passed == Some(false) && verdict.message.is_none()) {
+/// Adds the names of failed tests to verdicts of a trial that did not pass, where its result does not name them. `result` is the path of
+/// the result, and `read` reads a file beside it.
+pub fn name_failed_tests<C: Deref<Target = [u8]>>(
+    verdicts: &mut [Verdict],
+    result: &Path,
+    read: impl Fn(&Path) -> Option<C>,
+) {
+    for verdict in verdicts.iter_mut().filter(|it| it.passed == Some(false) && it.message.is_none()) {
         let directory = result.parent().unwrap_or(Path::new(""));
-        let mut outputs = OF_VERIFIER.iter().filter_map(|name| open::open(&directory.join(name), Limit::Usual).ok());
+        let mut outputs = OF_VERIFIER.iter().filter_map(|name| read(&directory.join(name)));
         verdict.message = outputs.find_map(|output| adapters::failed_tests(&output));
     }
-    sidecar
 }
 
 fn with_path(mut sidecar: Sidecar, path: &str) -> Sidecar {

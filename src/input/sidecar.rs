@@ -177,9 +177,18 @@ impl Sidecar {
             trial.fill(session);
         }
         session.agent = session.agent.take().or_else(|| self.agent.as_deref().map(Into::into));
+        self.prefer_job(session);
         // The exit status decides only if the log has no end record.
         if !session.status.is_end() && self.exit_code.is_some_and(|code| code != 0) {
             session.status = Status::Error;
+        }
+    }
+
+    /// The names of trials contain that of the run in which they were made; a run that has taken them over states its own.
+    fn prefer_job(&self, session: &mut SessionResult) {
+        let is_job = |label: &String| label.starts_with("job=");
+        if self.labels.iter().any(is_job) {
+            session.labels.retain(|label| !is_job(label) || self.labels.contains(label));
         }
     }
 }

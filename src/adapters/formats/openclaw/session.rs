@@ -11,8 +11,8 @@
 //! # `openclaw-session`
 //!
 //! `~/.openclaw/agents/NAME/sessions/ID.jsonl` with `.reset.*`, `.deleted.*`, `.bak-*` and checkpoint siblings: pi's files,
-//! version 3. Recognised as pi's, and by a `customType` that begins with `openclaw`, the provider `openclaw`, a `cwd` under
-//! `.openclaw`, or its directory. Seen: 41 files.
+//! version 3. Recognised as pi's, and by a `customType` that begins with `openclaw` or is `model-snapshot`, the provider `openclaw`, a
+//! `cwd` under `.openclaw`, or its directory. Seen: 130 sessions.
 //!
 //! Read as `pi-session`, with these differences: rows of the provider `openclaw` (`delivery-mirror`, `gateway-injected`) are copies
 //! for delivery and are skipped (20 seen); `openclaw:prompt-error` is an error; the id of a file without its header is in the
@@ -100,11 +100,16 @@ pub(crate) const NODES: Table = Table {
 /// More than the sum of pi's claims over all records that are checked.
 const DECISIVE: u32 = 100;
 
+/// The kind of an entry that only openclaw writes, at the start of a session.
+const MODEL_SNAPSHOT: &str = "model-snapshot";
+
 fn claims(probe: &Probe<'_>) -> u32 {
     if !is_entry(probe) {
         return DECISIVE * u32::from(is_row(probe) || names_other_sessions(probe));
     }
-    let is_own = probe.text("customType").starts_with("openclaw")
+    let own_kind = probe.text("customType");
+    let is_own = own_kind.starts_with("openclaw")
+        || own_kind == MODEL_SNAPSHOT
         || probe.object("message").text("provider") == "openclaw"
         || probe.text("cwd").replace('\\', "/").contains("/.openclaw")
         || is_in_its_folder(probe.path());
@@ -244,6 +249,11 @@ impl Openclaw {
             entries.0.iter().for_each(|(_, entry)| self.named(entry.session_id.as_str(), entry, line.number));
             return RecordKind::Known;
         }
+        // What `openclaw agent --json` prints, with the sums of the responses that follow in the output of a script.
+        let is_answer = || Probe::new(line.bytes, "").is_some_and(|probe| probe.has_all(&["payloads", "meta"]));
+        if !record.kind.is_some() && is_answer() {
+            return RecordKind::Known;
+        }
         self.log.see(line, record, damage)
     }
 
@@ -291,6 +301,21 @@ mod tests {
 
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-10-08T09:00:00Z","cwd":"/work"}"#;
     const ANSWER: &str = r#"{"type":"message","id":"1","timestamp":"2026-10-08T09:00:02Z","message":{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"input":5,"output":9,"cacheRead":2,"cacheWrite":0},"stopReason":"stop","timestamp":1791450002000}}"#;
+
+    /// Its own entries may come long after the first ones, apart from the snapshot of the model. What `openclaw agent --json` prints
+    /// repeats the sums, and makes the session no lower bound.
+    #[test]
+    fn output_of_a_script_with_a_session_is_recognised() {
+        let answer =
+            r#"{"payloads":[{"text":"Done."}],"meta":{"agentMeta":{"sessionId":"s","usage":{"input":5,"output":9}}}}"#;
+        let snapshot = r#"{"type":"custom","customType":"model-snapshot","data":{"provider":"p","modelId":"m"},"id":"0","timestamp":"2026-10-08T09:00:01Z"}"#;
+        let parsed = parse([answer, HEADER, snapshot, ANSWER].join("\n").as_bytes(), Hints::default(), Retention::None);
+        assert_eq!(
+            (parsed.runtime, parsed.sessions.len(), parsed.health.unknown_types.len()),
+            (Some("openclaw"), 1, 0)
+        );
+        assert!(!parsed.sessions[0].under_reports);
+    }
 
     /// A row has its session's id, whether or not the session has a header. Newer versions compress entries.
     #[test]

@@ -11,7 +11,8 @@
 //! # `harbor-trial`
 //!
 //! Harbor's `result.json` of a trial, `jobs/JOB/TRIAL/result.json`. Recognised by `trial_name` and `task_name` with `verifier_result`,
-//! `agent_result` or `agent_info`. **From sources** (Harbor's models and programs that read them), and seen in a public job.
+//! `agent_result` or `agent_info`. **From sources** (Harbor's models and programs that read them), and seen: 283 trials of two
+//! repositories.
 //! The `result.json` of a job is `auxiliary`.
 //!
 //! | what | from |
@@ -27,7 +28,7 @@
 //! # `terminal-bench-trial`
 //!
 //! `results.json` of terminal-bench 1, of a trial (`trial_name`, `task_id`, `is_resolved`) or of a run (`results`, `n_resolved`,
-//! `accuracy`), which repeats those of its trials. Seen: 178 trials of two agents and the results of one run. `run_metadata.json` and
+//! `accuracy`), which repeats those of its trials. Seen: 5,200 trials of the public leaderboard and 191 others. `run_metadata.json` and
 //! `tb.lock` are `auxiliary`; the former names the agent and the model of the trials below it.
 //!
 //! | what | from |
@@ -37,7 +38,7 @@
 //! | times | `agent_started_at`, `agent_ended_at`, else those of the trial; absent in older versions (98 of 178) |
 //! | status | `failure_mode`: `unset`, `parse_error` and `test_timeout` are `success`, as the agent ended; others `error`. It does not depend on the verdict |
 //! | verdict | `is_resolved`; failed tests in the message |
-//! | labels | `attempt`: the number in the name of the trial; `job` and `dataset` from `run_metadata.json` |
+//! | labels | `attempt`: the number in the name of the trial; `job` and `dataset` from `run_metadata.json`, else `job` from the name of the trial |
 //!
 //! *Unknown*: cost, cached tokens, turns, calls.
 
@@ -284,7 +285,7 @@ impl Document<'_> {
             ended_at: self.agent_ended_at.0.or(self.trial_ended_at.0),
             // For agents that it does not count, it writes 0.
             tokens: if counts.is_all_zero() { Tokens::UNKNOWN } else { counts },
-            labels: labels([("attempt", attempt_of(self.trial_name.as_str()))]),
+            labels: named(self.trial_name.as_str()),
             ..TrialResult::default()
         }
     }
@@ -367,11 +368,15 @@ fn job_of(trial_uri: &str) -> Option<&str> {
     parts.nth(1).filter(|job| !job.is_empty() && !job.ends_with(':'))
 }
 
-/// The number of the attempt in the name of a trial of terminal-bench, `TASK.2-of-5.RUN`.
-fn attempt_of(trial_name: &str) -> Option<&str> {
+/// The number of the attempt and the run in the name of a trial of terminal-bench, `TASK.2-of-5.RUN`.
+fn named(trial_name: &str) -> Vec<(&'static str, String)> {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
-    let attempts = trial_name.split('.').filter_map(|part| part.split_once("-of-"));
-    attempts.filter(|(number, all)| is_number(number) && is_number(all)).map(|(number, _)| number).next_back()
+    let is_attempt = |part: &str| part.split_once("-of-").is_some_and(|(n, all)| is_number(n) && is_number(all));
+    let parts: Vec<&str> = trial_name.split('.').collect();
+    let Some(at) = parts.iter().rposition(|part| is_attempt(part)) else { return Vec::new() };
+    let number = parts.get(at).and_then(|part| part.split_once("-of-")).map(|(number, _)| number);
+    let run = parts.get(at + 1..).unwrap_or_default().join(".");
+    labels([("attempt", number), ("job", Some(run.as_str()).filter(|run| !run.is_empty()))])
 }
 
 /// The kind of an error by the name of its class, as `AgentTimeoutError` and `agent_timeout`.
@@ -464,7 +469,7 @@ mod tests {
         assert_eq!((trial.tokens, trial.exception.as_deref()), (Tokens::UNKNOWN, Some("agent_timeout")));
         assert_eq!((trial.verdicts[0].passed, trial.error_kind), (Some(true), Some(ErrorKind::Timeout)));
         assert_eq!(trial.verdicts[0].message.as_deref(), Some("failed: two"));
-        assert_eq!(trial.labels, [("attempt", "1".to_owned())]);
+        assert_eq!(trial.labels, [("attempt", "1".to_owned()), ("job", "r".to_owned())]);
         let trial = trial_of(
             br#"{"id":"t2","trial_name":"a__x","task_name":"a","task_id":{"path":"a"},
                 "agent_result":{"n_input_tokens":100,"n_cache_tokens":60,"n_output_tokens":5},
