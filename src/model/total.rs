@@ -94,4 +94,6 @@ pub struct ModelTotal {
     pub context_window: Option<i64>,
     /// The provider that bills it.
     pub provider: Option<Symbol>,
+    /// The reasoning effort that all of its responses had.
+    pub effort: Option<Symbol>,
 }

@@ -133,6 +133,7 @@ impl Remainder {
             line: sum.line,
             model: sum.total.model.clone().or_else(|| session.model.clone()),
             provider: sum.total.provider.clone(),
+            effort: sum.total.effort.clone(),
             occurred_at: sum.occurred_at.or(session.ended_at),
             context_window: sum.total.context_window.into(),
             tokens: self.tokens.into(),

@@ -153,6 +153,7 @@ impl StatedTotals {
             sum.total.web_searches = add(sum.total.web_searches, total.web_searches);
             sum.total.context_window = sum.total.context_window.or(total.context_window);
             sum.total.provider = sum.total.provider.take().or(total.provider);
+            sum.total.effort = sum.total.effort.take().or(total.effort);
             sum.total.cost = add_money(sum.total.cost, total.cost);
         }
     }

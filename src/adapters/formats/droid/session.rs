@@ -16,6 +16,7 @@
 //! | session | `id` of `session_start`; for the settings the UUID in the file's name |
 //! | parent, cwd | `parent`, or `callingSessionId` in the settings' `tags`; `cwd` |
 //! | tokens, model | `tokenUsage` of the settings, a running total of the session: `inputTokens`, `outputTokens`, `cacheReadTokens`, `cacheCreationTokens`, disjoint, in a row of grain `session`; `model` |
+//! | effort | `reasoningEffort` of the settings: that of the session's last setting |
 //! | reasoning | `thinkingTokens`, treated as a part of the output (*assumed*), unless they are larger: then they are added |
 //! | turns | the number of assistant messages, except `user_only` ones |
 //! | call | `tool_use`, `tool_result` with `is_error`, or a text that begins with "Error: "; exit code from `(exit code: N)`, an error unless it is 0 |
@@ -90,6 +91,7 @@ struct Record<'a> {
     reason: Text<'a>,
     // settings
     model: Text<'a>,
+    reasoning_effort: Text<'a>,
     token_usage: Maybe<Usage>,
     provider_lock_timestamp: When,
     tags: Vec<Tag<'a>>,
@@ -223,7 +225,12 @@ fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: 
             line: line.number,
             key: hashed_id(line.bytes),
             kind: TotalKind::Thread,
-            models: vec![ModelTotal { model: record.model.owned(), tokens, ..ModelTotal::default() }],
+            models: vec![ModelTotal {
+                model: record.model.owned(),
+                tokens,
+                effort: record.reasoning_effort.owned(),
+                ..ModelTotal::default()
+            }],
             ..Total::default()
         });
     }

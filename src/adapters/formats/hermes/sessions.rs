@@ -18,6 +18,7 @@
 //! | turns | `api_call_count`, else the number of assistant messages, as a number only |
 //! | tokens | the sums of the session, in a row of grain `session`: `input_tokens` (without caches), `output_tokens` (with reasoning), `cache_read_tokens`, `cache_write_tokens`; `reasoning_tokens`, of which 0 is unknown |
 //! | provider | `billing_provider` |
+//! | effort | `reasoning_config` in `model_config`: `effort`, or `none` if `enabled` is false; that of the session's start |
 //! | cost | `actual_cost_usd` if `cost_status` is `actual`, `estimated_cost_usd` if it is `estimated`; else unknown |
 //! | call | `tool_calls`, results by `tool_call_id`; `exit_code` of the result |
 //! | call status | `error`: a result that is JSON with `error`, an `exit_code` other than 0, `success` `false` or `status` `error` |
@@ -164,8 +165,9 @@ pub(crate) const SESSIONS: Table = Table {
         "cwd",
         "git_branch",
         "system_prompt",
+        "model_config",
     ],
-    json: &[],
+    json: &["model_config"],
     order: "started_at, id",
     below: &[("session_id", MESSAGES)],
     is_inside: false,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::json::Raw;
-use crate::json::fields::{Count, LazyText, Number, Text, When};
+use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text, When};
 
 /// A row, a session's document, or a line of a transcript.
 #[derive(Debug, Default, Deserialize)]
@@ -15,6 +15,7 @@ pub(super) struct Record<'a> {
     // sessions
     pub(super) source: Text<'a>,
     pub(super) model: Text<'a>,
+    pub(super) model_config: Maybe<ModelConfig<'a>>,
     pub(super) parent_session_id: Text<'a>,
     pub(super) started_at: When,
     pub(super) ended_at: When,
@@ -50,4 +51,26 @@ pub(super) struct Record<'a> {
     pub(super) finish_reason: Text<'a>,
     /// 0: it was taken back.
     pub(super) active: Number,
+}
+
+/// How the requests of a session are made.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct ModelConfig<'a> {
+    reasoning_config: Maybe<Reasoning<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Reasoning<'a> {
+    enabled: Flag,
+    effort: Text<'a>,
+}
+
+impl ModelConfig<'_> {
+    /// The effort of reasoning. Hermes writes the effort `none` as reasoning that is not enabled.
+    pub(super) fn effort(&self) -> Option<&str> {
+        let reasoning = self.reasoning_config.get()?;
+        if reasoning.enabled.0 == Some(false) { Some("none") } else { reasoning.effort.some() }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::records::Record;
+use super::records::{ModelConfig, Record};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::{Builder, Last, money};
@@ -92,6 +92,7 @@ impl Session {
                     tokens,
                     cost,
                     provider: row.billing_provider.owned(),
+                    effort: row.model_config.get().and_then(ModelConfig::effort).map(Into::into),
                     ..ModelTotal::default()
                 }],
                 covers_subagents: true,
