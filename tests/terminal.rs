@@ -113,6 +113,7 @@ fn the_demo_on_terminals() {
         "report cost --by day --limit 4",
         "report tools --wide --limit 2",
         "compare --a runtime=claude --b runtime=codex",
+        "compare --a label:prompt=a --b label:prompt=b",
         "query runaway-sessions --limit 4",
         "query slow-tools --limit 4",
         "prices explain 01a1c4b2 --limit 4",

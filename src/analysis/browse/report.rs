@@ -108,7 +108,7 @@ impl ReportPane {
             color: false,
             is_human: true,
             is_whole: false,
-            roles: Roles { names: self.question.report.names(self.dimensions).or(Some(1)), main, sentences: &[] },
+            roles: Roles { names: self.question.report.names(self.dimensions).or(Some(1)), main, ..Roles::default() },
             report: Some(report),
         };
         let mut out = Vec::new();

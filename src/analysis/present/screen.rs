@@ -4,7 +4,8 @@
 //!
 //! 1. names of columns are broken after underscores, and bars are left out;
 //! 2. texts are shortened;
-//! 3. columns are hidden: those without values first, then from the last one on. Names, sentences and the main measure stay;
+//! 3. columns are hidden: those without values first, then from the last one on. Names, sentences, the main measure and columns that are
+//!    as important stay;
 //! 4. each row becomes a block of lines, which contains every column.
 //!
 //! Rows that fit the height as blocks are blocks before a column is hidden.
@@ -136,7 +137,7 @@ fn columns(frame: &DataFrame, style: TableStyle<'_>, screen: Screen) -> Vec<Colu
             cells,
             role: match () {
                 () if index < count || is_sentence => Role::Name,
-                () if main == Some(index) => Role::Main,
+                () if main == Some(index) || style.roles.also.contains(&name) => Role::Main,
                 () => Role::Other,
             },
             is_right: is_number_at(index),

@@ -54,6 +54,8 @@ pub struct Roles<'a> {
     /// The main measure, which is neither shortened nor hidden. By default this is the first amount of money, else the first number
     /// after the names.
     pub main: Option<&'a str>,
+    /// Further columns that are as important, such as the result of a comparison.
+    pub also: &'a [&'a str],
     /// Columns of sentences. They are never hidden, and are wrapped between words.
     pub sentences: &'a [&'a str],
 }

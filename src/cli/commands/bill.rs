@@ -129,7 +129,7 @@ fn print_rows(bill: &Bill, printed: args::Printed, settings: &Settings) -> anyho
     let has_total = total.is_some() && dimensions > 0;
     let style = ReportStyle { dimensions, has_total, currency: settings.shown_currency() };
     let main = if bill.measure == Measure::Dollars { "bill_usd" } else { "bill_tokens" };
-    let roles = Roles { names: Some(dimensions + 1), main: Some(main), sentences: &[] };
+    let roles = Roles { names: Some(dimensions + 1), main: Some(main), ..Roles::default() };
     print(&rows, printed, Layout { roles, report: Some(style), is_long: true, ..Layout::default() })?;
     if numbers.is_for_people {
         state_currency(settings);

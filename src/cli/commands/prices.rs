@@ -44,7 +44,7 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
         }
         Prices::Explain { session, source, printed } => {
             let (rows, about) = explanation(source, &session, settings)?;
-            let roles = Roles { names: Some(3), main: Some(turns::COST_USD), sentences: &[] };
+            let roles = Roles { names: Some(3), main: Some(turns::COST_USD), ..Roles::default() };
             print(&rows, printed, Layout { roles, ..Layout::default() })?;
             say(&about);
         }
@@ -105,7 +105,7 @@ impl<'a> Priced<'a> {
 
 /// The prices of input are the main ones.
 fn prices_layout(is_long: bool) -> Layout<'static> {
-    Layout { roles: Roles { names: Some(2), main: Some("input"), sentences: &[] }, is_long, ..Layout::default() }
+    Layout { roles: Roles { names: Some(2), main: Some("input"), ..Roles::default() }, is_long, ..Layout::default() }
 }
 
 fn list(catalog: &Catalog, text: &str) -> PolarsResult<DataFrame> {

@@ -102,7 +102,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let main = sorted.filter(|column| measures().any(|name| name == *column)).or_else(first);
     // Sessions of a tree are named by their id.
     let names = if args.tree { Some(1) } else { report.names(style.dimensions) };
-    let roles = Roles { names, main: main.filter(|_| style.dimensions > 0 || args.tree), sentences: &[] };
+    let roles = Roles { names, main: main.filter(|_| style.dimensions > 0 || args.tree), ..Roles::default() };
     let layout = Layout { roles, report: Some(style), is_long: true, more, empty: empty.as_deref() };
     print(&rows, args.printed, layout)?;
     if shows_current {

@@ -45,7 +45,7 @@ pub fn run(args: &Runtimes, settings: &Settings) -> anyhow::Result<Outcome> {
     if is_on_terminal(args.printed) {
         frame = if args.all { frame.select(COLUMNS_OF_ALL)? } else { frame.select(COLUMNS_OF_EXISTING)? };
     }
-    let roles = Roles { names: Some(1), main: Some("path"), sentences: &[] };
+    let roles = Roles { names: Some(1), main: Some("path"), ..Roles::default() };
     let empty = Some("no runtime keeps logs here");
     print(&frame, args.printed, Layout { roles, empty, ..Layout::default() })?;
     if missing > 0 && !shows_missing {

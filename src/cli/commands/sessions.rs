@@ -31,7 +31,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
         answer.rows
     };
     let report = ReportStyle { dimensions: NAMES, has_total: false, currency: settings.shown_currency() };
-    let roles = Roles { names: Some(NAMES), main: Some(sessions::COST_USD), sentences: &[] };
+    let roles = Roles { names: Some(NAMES), main: Some(sessions::COST_USD), ..Roles::default() };
     let layout = Layout { roles, report: Some(report), is_long: true, more: answer.more, empty: empty.as_deref() };
     print(&rows, args.printed, layout)?;
     state_left_out("", &answer.left_out, "session", "start");

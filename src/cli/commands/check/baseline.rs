@@ -64,7 +64,7 @@ pub(super) fn run(args: Check, baseline: &str, settings: &Settings) -> anyhow::R
     let found = compare_with_baseline((frames, &of_baseline), (&opened.frames, &sessions));
     let (lines, [left_out_of_baseline, left_out]) = found.map_err(report_error)?;
     let numbers = numbers(args.printed, settings);
-    let roles = Roles { names: Some(1), main: Some("value"), sentences: &[] };
+    let roles = Roles { names: Some(1), main: Some("value"), also: &["result"], ..Roles::default() };
     print(&frame(&lines, numbers)?, args.printed, Layout { roles, ..Layout::default() })?;
     if numbers.is_for_people {
         state_currency(settings);

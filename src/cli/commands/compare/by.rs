@@ -41,7 +41,7 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
         Column::new("sessions".into(), sessions),
         Column::new("different_from".into(), different.collect::<Vec<_>>()),
     ];
-    let roles = Roles { names: Some(2), main: Some("value"), sentences: &[] };
+    let roles = Roles { names: Some(2), main: Some("value"), also: &["different_from"], ..Roles::default() };
     print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
     if numbers.is_for_people {
         state_currency(settings);

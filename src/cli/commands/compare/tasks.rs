@@ -44,7 +44,7 @@ pub(super) fn print_tasks(tasks: &[TaskChange], printed: Printed, is_wide: bool)
             numbers("b_worst_over_best", |it| it.b.worst_over_best),
         ]);
     }
-    let roles = Roles { names: Some(1), main: Some("change"), sentences: &[] };
+    let roles = Roles { names: Some(1), main: Some("change"), ..Roles::default() };
     let layout = Layout { roles, is_long: true, empty: Some("no task has a judged trial"), ..Layout::default() };
     print(&DataFrame::new(tasks.len(), columns)?, printed, layout)
 }

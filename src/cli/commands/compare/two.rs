@@ -79,7 +79,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         columns.push(numbers.differences("detectable", values(|it| it.detectable)));
         columns.push(Column::new("needed".into(), needed.collect::<Vec<_>>()));
     }
-    let roles = Roles { names: Some(1), main: Some("difference"), sentences: &[] };
+    let roles = Roles { names: Some(1), main: Some("difference"), also: &["result"], ..Roles::default() };
     print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
     if is_for_people {
         state_currency(settings);
