@@ -48,6 +48,8 @@ mod limits;
 #[cfg(all(feature = "archive", unix))]
 mod mcp;
 mod moving;
+#[cfg(all(feature = "archive", target_os = "linux"))]
+mod on_a_terminal;
 #[cfg(feature = "archive")]
 mod otlp;
 #[cfg(feature = "archive")]

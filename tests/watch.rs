@@ -282,55 +282,27 @@ fn losses_are_stated() {
 }
 
 /// On a terminal the overview fills the window. `q` quits, and what the terminal showed before is shown again; messages are printed then.
-/// `script`, which makes a terminal, is part of util-linux.
 #[cfg(target_os = "linux")]
 #[test]
 fn on_a_terminal_the_window_is_used_until_q() {
-    use std::io::Read;
+    use crate::on_a_terminal::Terminal;
 
-    if Command::new("script").arg("--version").output().is_err() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let home = dunce::canonicalize(folder.path()).unwrap();
     let logs = home.join("logs");
     fs::create_dir(&logs).unwrap();
     let (head, last) = transcript();
     fs::write(logs.join("a.jsonl"), &head).unwrap();
-    let program = env!("CARGO_BIN_EXE_agentlogs");
-    let watch = format!("'{program}' watch logs --archive archive --exec 'echo from the command; exit 3'");
-    let mut command = Command::new("script");
-    command.args(["-qec", &watch, "/dev/null"]).current_dir(&home).env_clear().env("HOME", &home).env("TERM", "xterm");
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut keys = child.stdin.take().unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    let (sender, parts) = channel();
-    std::thread::spawn(move || {
-        let mut buffer = [0; 4096];
-        while let Ok(count @ 1..) = stdout.read(&mut buffer) {
-            let _ = sender.send(text(&buffer[..count]));
-        }
-    });
-    let (mut shown, mut end) = (String::new(), 0);
-    // Waits for a text after the one before.
-    let mut wait_for = |part: &str| {
-        loop {
-            if let Some(at) = shown.get(end..).and_then(|rest| rest.find(part)) {
-                end += at + part.len();
-                return;
-            }
-            shown += &parts.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {part:?} in {shown:?}"));
-        }
-    };
+    let watch = "watch logs --archive archive --exec 'echo from the command; exit 3'";
+    let Some(mut terminal) = Terminal::start(&home, watch) else { return };
     for part in ["\u{1b}[?1049h", "last 30 days", "q quits", "exit status: 3"] {
-        wait_for(part);
+        terminal.wait_for(part);
     }
     append(&logs.join("a.jsonl"), &last);
-    wait_for("exit status: 3");
-    keys.write_all(b"q").unwrap();
+    terminal.wait_for("exit status: 3");
+    terminal.press("q");
     for part in ["\u{1b}[?1049l", "from the command", "exit status: 3"] {
-        wait_for(part);
+        terminal.wait_for(part);
     }
-    assert!(child.wait().unwrap().success());
+    assert!(terminal.status().success());
 }

@@ -55,6 +55,8 @@ pub struct Browser {
     pub(super) prompt: Option<Prompt>,
     pub(super) message: Option<String>,
     pub(super) pending: Vec<Load>,
+    /// How often rows have changed: panes that were read before a change are read again when they are shown.
+    pub(super) changes: usize,
 }
 
 impl Browser {
@@ -70,6 +72,7 @@ impl Browser {
             prompt: None,
             message: None,
             pending: vec![Load::Sessions],
+            changes: 0,
         }
     }
 
@@ -161,7 +164,8 @@ impl Browser {
 
     /// Shows a pane above the others.
     fn show(&mut self, kind: Kind) {
-        self.panes.push(Pane::new(kind, &self.look, self.width()));
+        let pane = Pane { changes: self.changes, ..Pane::new(kind, &self.look, self.width()) };
+        self.panes.push(pane);
     }
 
     pub(super) fn choose(&mut self, choice: Choice, values: Vec<(String, Option<usize>)>) {
@@ -208,6 +212,7 @@ impl Browser {
         match (key, &mut pane.kind) {
             (Key::Escape | Key::Left | Key::Char('q'), _) => {
                 self.panes.pop();
+                return self.read_again();
             }
             (Key::Char(char @ ('n' | 'N')), _) => self.find_text(char == 'n'),
             (Key::Char(char @ (']' | '[')), Kind::Timeline { .. }) => {
@@ -220,8 +225,7 @@ impl Browser {
                 *is_whole = !*is_whole;
                 let entry = pane.entry();
                 pane.fit(&self.look, self.size.0);
-                let is_entry = |target: &Target| matches!(target, Target::Entry(at) if Some(*at) <= entry);
-                let row = pane.rows.iter().rposition(|line| line.target.as_ref().is_some_and(is_entry));
+                let row = entry.and_then(|entry| pane.row_of_entry(entry));
                 pane.select(row.unwrap_or(0), height);
             }
             (Key::Char('t'), Kind::Timeline { timeline, .. }) => {
@@ -343,17 +347,34 @@ impl Browser {
         self.sessions.filter(&self.look.now, height, selected.as_ref());
     }
 
+    /// Rows have changed: what is shown is read again by [`Self::load`]. The selection and a text that is being written stay.
+    pub fn follow(&mut self) {
+        self.changes += 1;
+        self.pending = std::iter::once(Load::Sessions).chain(self.load_of_top()).collect();
+    }
+
     /// Reads again what is shown.
     fn reload(&mut self) -> Step {
-        let shown = match self.top() {
-            Some(Kind::Timeline { timeline, .. }) => {
-                Some(Load::Timeline { key: timeline.key().clone(), replaces: true })
-            }
-            Some(Kind::Report(report)) => Some(Load::Report { question: report.question.clone(), replaces: true }),
-            _ => None,
-        };
-        self.pending = std::iter::once(Load::Sessions).chain(shown).collect();
+        self.follow();
         Step::Load
+    }
+
+    /// Reads the pane at the top again, if rows have changed since it was read.
+    fn read_again(&mut self) -> Step {
+        let is_old = self.panes.last().is_some_and(|pane| pane.changes < self.changes);
+        match self.load_of_top().filter(|_| is_old) {
+            Some(load) => self.loads(load),
+            None => Step::Draw,
+        }
+    }
+
+    /// What reads the pane at the top again.
+    fn load_of_top(&self) -> Option<Load> {
+        match self.top()? {
+            Kind::Timeline { timeline, .. } => Some(Load::Timeline { key: timeline.key().clone(), replaces: true }),
+            Kind::Report(report) => Some(Load::Report { question: report.question.clone(), replaces: true }),
+            _ => None,
+        }
     }
 
     /// The line of the log that the selected row is from.

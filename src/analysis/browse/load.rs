@@ -117,10 +117,10 @@ impl Browser {
         let mut pane = Pane::new(kind, &self.look, self.width());
         let replaced = if replaces { self.panes.pop() } else { None };
         let height = self.height_of(&pane);
+        pane.changes = self.changes;
         if let Some(replaced) = replaced {
-            pane.cursor.top = replaced.cursor.top;
+            pane.select_as_in(&replaced, height);
             pane.search = replaced.search;
-            pane.select(replaced.cursor.selected, height);
         }
         self.panes.push(pane);
     }

@@ -61,12 +61,20 @@ pub(super) struct Pane {
     pub cursor: Cursor,
     /// The text of the search, in lower case.
     pub search: String,
+    /// How often rows had changed when it was read.
+    pub changes: usize,
 }
 
 impl Pane {
     pub fn new(kind: Kind, look: &Look, width: usize) -> Self {
-        let mut pane =
-            Self { kind, head: Vec::new(), rows: Vec::new(), cursor: Cursor::default(), search: String::new() };
+        let mut pane = Self {
+            kind,
+            head: Vec::new(),
+            rows: Vec::new(),
+            cursor: Cursor::default(),
+            search: String::new(),
+            changes: 0,
+        };
         pane.fit(look, width);
         pane
     }
@@ -103,6 +111,23 @@ impl Pane {
             (Kind::Details { entry, .. }, _) | (_, Some(Target::Entry(entry))) => Some(*entry),
             _ => None,
         }
+    }
+
+    /// The row of an entry of a timeline, or the last one before it.
+    pub fn row_of_entry(&self, entry: usize) -> Option<usize> {
+        let is_entry = |target: &Target| matches!(target, Target::Entry(at) if *at <= entry);
+        self.rows.iter().rposition(|line| line.target.as_ref().is_some_and(is_entry))
+    }
+
+    /// Selects the row that was selected in another state of the pane, on the same line of the terminal.
+    pub fn select_as_in(&mut self, before: &Self, height: usize) {
+        let row = match (&self.kind, &before.kind) {
+            (Kind::Report(now), Kind::Report(report)) => now.row_like(report, before.cursor.selected),
+            _ => before.entry().and_then(|entry| self.row_of_entry(entry)),
+        };
+        let row = row.unwrap_or(before.cursor.selected);
+        self.cursor.top = row.saturating_sub(before.cursor.selected.saturating_sub(before.cursor.top));
+        self.select(row, height);
     }
 
     /// Selects the next row that passes, in a direction, from the other end on after the last one. Returns whether there is one.

@@ -78,6 +78,15 @@ impl ReportPane {
         self.values.get(row).filter(|_| is_session)?.as_deref()
     }
 
+    /// The row with the name that a row of the report had before.
+    pub fn row_like(&self, before: &Self, row: usize) -> Option<usize> {
+        let name = before.values.get(row)?.as_ref()?;
+        if self.first_column() != before.first_column() || self.values.get(row)?.as_ref() == Some(name) {
+            return None;
+        }
+        self.values.iter().position(|value| value.as_ref() == Some(name))
+    }
+
     fn first_column(&self) -> Option<String> {
         self.rows.get_column_names().first().map(ToString::to_string)
     }

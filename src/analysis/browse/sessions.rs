@@ -107,10 +107,17 @@ impl Sessions {
     /// Replaces the sessions. The selected one stays selected, if it is still there.
     pub fn replace(&mut self, all: Vec<Session>, now: &Zoned, height: usize) {
         let selected = self.selected().map(|session| session.key.clone());
+        let before = self.cursor;
         self.has_verdicts = all.iter().any(|it| it.verdict.as_deref().is_some_and(|verdict| verdict != "unjudged"));
         self.has_prompts = all.iter().any(|session| session.prompt.is_some());
         self.all = all;
+        // The list does not move below the eyes, unless its first rows are shown: there new ones appear.
+        let line = before.selected.saturating_sub(before.top);
         self.arrange(now, height, selected.as_ref());
+        if before.top > 0 && self.selected().map(|session| &session.key) == selected.as_ref() {
+            self.cursor.top = self.cursor.selected.saturating_sub(line);
+            self.cursor.select(self.cursor.selected, self.shown.len(), height);
+        }
     }
 
     /// Sorts and filters again; the selected session stays selected.

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use agentlogs::analysis::browse::{Browser, Key, Look, Open, Place, Step};
 use agentlogs::analysis::reports::{Frames, Options, tables_of_sessions};
 use agentlogs::prices::Catalog;
 use anyhow::Context;
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, read};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
 use ratatui::Terminal;
 use ratatui::backend::{Backend as _, CrosstermBackend};
 
@@ -21,6 +22,9 @@ use crate::cli::panics::caught;
 use crate::cli::screen::Screen;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
+
+/// How long no key is pressed before the archive is checked for changes. Where reading it takes long, it is ten times as long.
+const CHECK: Duration = Duration::from_secs(1);
 
 pub fn run(args: Browse, settings: &Settings) -> anyhow::Result<Outcome> {
     if !terminal::is_interactive() {
@@ -59,8 +63,20 @@ fn browse(browser: &mut Browser, source: &mut Reopened<'_>) -> anyhow::Result<Op
     let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
     // Not Terminal::clear, which asks the terminal for the position of the cursor: not every one answers.
     terminal.backend_mut().clear()?;
+    let mut patience = CHECK;
     loop {
         draw(&mut terminal, browser)?;
+        while !poll(patience)? {
+            if source.has_changed() {
+                let start = Instant::now();
+                browser.follow();
+                if let Err(message) = load(browser, source) {
+                    browser.say(&message);
+                }
+                draw(&mut terminal, browser)?;
+                patience = CHECK.max(start.elapsed() * 10);
+            }
+        }
         let Event::Key(event) = read()? else { continue };
         let Some(key) = key(event) else { continue };
         match browser.key(key) {

@@ -11,7 +11,7 @@ use super::reopened::Reopened;
 use super::sql::{answer, named_queries, sql_of};
 use crate::cli::args::{DataSource, Format, Printed, Schema};
 use crate::cli::panics::caught;
-use crate::cli::prompt::{COMMANDS, Command, Read, Statement, Words, editor, read};
+use crate::cli::prompt::{COMMANDS, Command, Interrupts, Read, Statement, Words, editor, read};
 use crate::cli::settings::Settings;
 
 /// The file of the history in the user's directory for data.
@@ -29,6 +29,7 @@ pub fn run(source: DataSource, printed: Printed, settings: &Settings) -> anyhow:
     let history = settings.machine.own_data().map(|data| data.join(HISTORY));
     let mut editor = editor(&words, history, has_color());
     let mut printed = printed;
+    let interrupts = Interrupts::new();
     say("SQL ends with a semicolon; Tab completes, .help lists the commands, Ctrl-D ends");
     loop {
         let text = match read(&mut editor)? {
@@ -41,7 +42,10 @@ pub fn run(source: DataSource, printed: Printed, settings: &Settings) -> anyhow:
         let done = match Statement::of(&text) {
             Err(message) => Err(anyhow::anyhow!(message)),
             Ok(Statement::Command(Command::Quit)) => return Ok(Outcome::Done),
-            Ok(statement) => caught(|| carry_out(statement, &mut printed, &mut source)).and_then(|done| done),
+            Ok(statement) => {
+                let run = || interrupts.run(|| carry_out(statement, &mut printed, &mut source));
+                caught(run).and_then(|done| done)
+            }
         };
         source.close();
         if let Err(error) = done {

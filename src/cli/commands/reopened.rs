@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use agentlogs::prices::Catalog;
 use agentlogs::store::frames::Frames;
+use agentlogs::store::lake::Lake;
 
 use super::source::{Opened, catalog, some_tables, tables};
 use crate::cli::args::{ArchiveDirectory, DataSource};
@@ -18,6 +19,8 @@ pub struct Reopened<'s> {
     opened: Option<Opened>,
     /// The names of tables that were opened and not yet read.
     unread: Vec<&'static str>,
+    /// The state of the archive when it was opened last.
+    stamp: Option<String>,
 }
 
 impl<'s> Reopened<'s> {
@@ -26,7 +29,8 @@ impl<'s> Reopened<'s> {
     /// # Errors
     /// When they cannot be read.
     pub fn new(source: DataSource, settings: &'s Settings, names: &[&'static str]) -> anyhow::Result<Self> {
-        let mut reopened = Self { source, settings, opened: None, unread: names.to_vec() };
+        let mut reopened = Self { source, settings, opened: None, unread: names.to_vec(), stamp: None };
+        reopened.stamp = reopened.stamp();
         if reopened.source.logs.is_empty() {
             reopened.opened = Some(some_tables(reopened.source(), settings, names)?);
             let name = settings.archive_name(reopened.source.archive.archive.as_deref())?;
@@ -52,10 +56,26 @@ impl<'s> Reopened<'s> {
         if let Some(opened) = self.opened.as_ref().filter(|_| are_unread || !self.source.logs.is_empty()) {
             return Ok(opened.frames.clone());
         }
+        self.stamp = self.stamp();
         let opened = some_tables(self.source(), self.settings, names)?;
         let frames = opened.frames.clone();
         self.opened = Some(opened);
         Ok(frames)
+    }
+
+    /// Whether an archive was written, or damaged, since its tables were opened last. A lake and logs are not checked.
+    pub fn has_changed(&self) -> bool {
+        self.stamp() != self.stamp
+    }
+
+    /// The state of the archive; for one that cannot be read, the error.
+    fn stamp(&self) -> Option<String> {
+        let name = self.settings.archive_name(self.source.archive.archive.as_deref()).ok()?;
+        if !self.source.logs.is_empty() || Lake::is_at(&name) {
+            return None;
+        }
+        let archive = self.settings.archive(self.source.archive.archive.clone(), false).ok()?;
+        archive.stamp().unwrap_or_else(|error| Some(error.to_string()))
     }
 
     /// Lets writers remove the files that were read last.

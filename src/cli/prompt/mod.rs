@@ -5,14 +5,17 @@
 //! command     the commands that begin with a dot or a backslash
 //! completion  the beginning of a word -> the words that it may become
 //! editor      all of them for the line editor
+//! interrupt   Ctrl-C while a query runs
 //! ```
 
 mod command;
 mod completion;
 mod editor;
+mod interrupt;
 mod statement;
 
 pub use command::{COMMANDS, Command};
 pub use completion::Words;
 pub use editor::{Read, editor, read};
+pub use interrupt::Interrupts;
 pub use statement::Statement;
