@@ -254,6 +254,64 @@ fn reports_are_about_the_filtered_sessions() {
     assert!(!program.title().contains('='), "{}", program.title());
 }
 
+/// Labels are dimensions; the text of the filter is not one of a report.
+#[test]
+fn reports_have_the_labels_of_the_sessions() {
+    let mut program = Program::new(demo(), (100, 30));
+    program.press("/storefront<Enter><Tab>/outcomes<Enter><Enter>");
+    assert!(!program.title().contains("storefront"), "{}", program.title());
+    program.press("b/label:prompt<Enter><Enter>");
+    assert!(program.title().contains("outcomes by label:prompt"), "{}", program.title());
+    assert!(program.text().contains("45.5 %") && program.text().contains("91.7 %"), "{}", program.text());
+    program.press("<Esc>/limits<Enter><Enter>b");
+    assert!(!program.text().contains("label:"), "{}", program.text());
+}
+
+/// The selected session stays on its line when newer ones appear, and what is behind the top is read again when it is shown.
+#[test]
+fn what_changes_is_followed_without_moving_the_selection() {
+    let tables = demo();
+    let older = tables.clone().map(|name, rows| match name {
+        "sessions" => rows.sort(["started_at"], SortMultipleOptions::default()).limit(38),
+        _ => rows,
+    });
+    let mut program = Program::new(older, (80, 24));
+    program.press("Gk");
+    let selected = |program: &Program| {
+        let buffer = program.buffer();
+        let is_reversed = |row: &u16| buffer[(0, *row)].modifier.contains(ratatui::style::Modifier::REVERSED);
+        let row = (0..program.size.1).find(is_reversed).unwrap();
+        (row, program.lines()[usize::from(row)].clone())
+    };
+    let before = selected(&program);
+    let follow = |program: &mut Program, tables: &Frames| {
+        program.tables = Tables(Some(tables.clone()));
+        program.browser.follow();
+        program.browser.load(&mut program.tables).unwrap();
+    };
+    follow(&mut program, &tables);
+    assert!(program.title().ends_with("40 of 41"), "{}", program.title());
+    assert_eq!(selected(&program), before);
+    // A report selects the row of the same name, also below another pane.
+    program.press("<Tab>/cost<Enter><Enter>/gpt-5.5<Enter>");
+    let (_, row) = selected(&program);
+    let more = tables.clone().map(|name, rows| match name {
+        "turns" => rows.with_columns([when(col("canonical_model").eq(lit("claude-opus-5")))
+            .then(lit("gpt-5.4-mini"))
+            .otherwise(col("canonical_model"))
+            .alias("canonical_model")]),
+        _ => rows,
+    });
+    program.press("?");
+    follow(&mut program, &more);
+    program.press("<Esc>");
+    assert!(!program.text().contains("claude-opus-5"), "{}", program.text());
+    assert_eq!(selected(&program).1, row);
+    follow(&mut program, &tables);
+    assert!(program.text().contains("claude-opus-5"), "{}", program.text());
+    assert_eq!(selected(&program).1, row);
+}
+
 #[test]
 fn reading_again_keeps_the_selection_and_an_error_keeps_the_rows() {
     let tables = demo();

@@ -141,7 +141,6 @@ impl Canvas<'_> {
     /// The first line: what is shown, the filters, and the position.
     fn title(self) -> String {
         let sessions = &self.browser.sessions;
-        let filters = sessions.filters.words();
         let position = |cursor: Cursor, count: usize| {
             let row = if count == 0 { 0 } else { cursor.selected + 1 };
             format!("{} of {}", grouped(row), grouped(count))
@@ -157,11 +156,12 @@ impl Canvas<'_> {
             let title = format!("sessions by {}, {direction}", sessions.sort.name());
             (title, format!("{}{of}", position(sessions.cursor, sessions.count())))
         };
-        let has_filters = match self.browser.panes.last().map(|pane| &pane.kind) {
-            None | Some(Kind::Report(_)) => !sessions.filters.is_empty(),
-            Some(_) => false,
+        let filters = match self.browser.panes.last().map(|pane| &pane.kind) {
+            None => sessions.filters.words(),
+            Some(Kind::Report(_)) => sessions.filters.of_reports().words(),
+            Some(_) => Vec::new(),
         };
-        if has_filters {
+        if !filters.is_empty() {
             title = format!("{title}  {}", filters.join(" "));
         }
         let title = visible(&title.split('\n').collect::<Vec<_>>().join(" ")).into_owned();

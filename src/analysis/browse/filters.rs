@@ -112,6 +112,11 @@ impl Filters {
         scope
     }
 
+    /// Those that reports have.
+    pub fn of_reports(&self) -> Self {
+        Self { text: String::new(), ..self.clone() }
+    }
+
     /// The filters as words, with the shown values of projects.
     pub fn words(&self) -> Vec<String> {
         let values = self.values.iter().map(|(field, value)| format!("{}={value}", field.dimension()));

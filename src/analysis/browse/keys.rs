@@ -29,7 +29,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("t", "the tree from its first session"),
     ("] [", "the next failure, the one before"),
     ("", "Report"),
-    ("b", "another dimension"),
+    ("b", "another dimension, or a label"),
     ("s S", "sort by another column, in the other direction"),
     ("Enter", "the sessions of the row: of a model, project, verdict and others"),
 ];

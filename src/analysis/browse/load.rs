@@ -8,7 +8,7 @@ use super::filters::Field;
 use super::pane::{Choice, Kind, Pane};
 use super::pending::Load;
 use super::report::{MOST, Question, ReportPane};
-use super::session::Session;
+use super::session::{Session, label_keys};
 use crate::analysis::reports::{Frames, Options, Scope, session_rows, tables_of_sessions};
 use crate::analysis::show::{self, SessionKey, Timeline};
 use crate::prices::Catalog;
@@ -77,6 +77,7 @@ impl Browser {
         let frames = open.tables(&tables)?;
         let answer = session_rows(&frames, &options, has_failures).map_err(|error| error.to_string())?;
         let all = Session::all(&answer.rows).map_err(|error| error.to_string())?;
+        self.sessions.labels = label_keys(&frames).map_err(|error| error.to_string())?;
         let height = self.height_of_list();
         self.sessions.has_failures = has_failures;
         self.sessions.replace(all, &self.look.now, height);

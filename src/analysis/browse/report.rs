@@ -55,9 +55,13 @@ impl ReportPane {
         Ok(Self { question, rows, dimensions, has_total: total.is_some(), more, values })
     }
 
-    /// The dimensions by which it can be grouped.
-    pub fn dimensions(&self) -> Vec<String> {
-        self.question.report.dimensions().map(|dimension| dimension.name.to_owned()).collect()
+    /// The dimensions by which it can be grouped, with the labels of these names.
+    pub fn dimensions(&self, labels: &[String]) -> Vec<String> {
+        let names: Vec<&str> = self.question.report.dimensions().map(|dimension| dimension.name).collect();
+        // Labels are those of the session, as the project is.
+        let has_labels = names.contains(&sessions::PROJECT);
+        let labels = labels.iter().filter(|_| has_labels).map(|key| format!("label:{key}"));
+        names.into_iter().map(str::to_owned).chain(labels).collect()
     }
 
     /// The columns by which it can be sorted.

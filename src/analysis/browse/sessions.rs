@@ -84,6 +84,8 @@ pub(super) struct Sessions {
     pub has_failures: bool,
     pub has_verdicts: bool,
     pub has_prompts: bool,
+    /// The keys of labels.
+    pub labels: Vec<String>,
 }
 
 impl Default for Sessions {
@@ -99,6 +101,7 @@ impl Default for Sessions {
             has_failures: false,
             has_verdicts: false,
             has_prompts: false,
+            labels: Vec::new(),
         }
     }
 }
