@@ -233,7 +233,8 @@ impl Browser {
                 return self.loads(Load::Tree(key));
             }
             (Key::Char('b'), Kind::Report(report)) => {
-                let values = report.dimensions(&self.sessions.labels).into_iter().map(|name| (name, None)).collect::<Vec<_>>();
+                let values =
+                    report.dimensions(&self.sessions.labels).into_iter().map(|name| (name, None)).collect::<Vec<_>>();
                 if values.is_empty() {
                     self.say("this report has no dimensions");
                 } else {
