@@ -114,6 +114,7 @@ fn the_demo_on_terminals() {
         "report tools --wide --limit 2",
         "compare --a runtime=claude --b runtime=codex",
         "compare --a label:prompt=a --b label:prompt=b",
+        "sessions --limit 4 --now 2026-11-20T17:00:00Z",
         "query runaway-sessions --limit 4",
         "query slow-tools --limit 4",
         "prices explain 01a1c4b2 --limit 4",

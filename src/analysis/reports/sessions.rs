@@ -109,6 +109,7 @@ pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> Po
     let all = tables.table(sessions::TABLE).select([col(sessions::SESSION_ID)]).collect()?;
     let all = all.column(sessions::SESSION_ID)?.str()?.clone();
     let mut columns: Vec<Column> = Vec::with_capacity(rows.width());
+    let mut inclusive = None;
     for column in rows.columns() {
         let name = column.name().as_str();
         let texts = |of: &dyn Fn(&str) -> String, name: &str| -> PolarsResult<Column> {
@@ -122,15 +123,19 @@ pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> Po
             }
             sessions::STARTED_AT | sessions::ENDED_AT => local_times(column, now)?,
             sessions::PROJECT | sessions::REPOSITORY => texts(&|text| last_part(text).to_owned(), name)?,
-            sessions::INCLUSIVE_COST_USD => match where_it_differs(rows, column)? {
-                column if column.null_count() == column.len() => continue,
-                column => column,
-            },
+            sessions::INCLUSIVE_COST_USD => {
+                inclusive = Some(where_it_differs(rows, column)?).filter(|it| it.null_count() < it.len());
+                continue;
+            }
             sessions::PROMPT if column.null_count() == column.len() => continue,
             sessions::PROMPT => texts(&|text| text.split_whitespace().collect::<Vec<_>>().join(" "), "about")?,
             "verdict" if column.str()?.iter().all(|verdict| verdict == Some("unjudged")) => continue,
             _ => column.clone(),
         });
+        if name == sessions::RUNTIME {
+            // Where there is little space, the status is more important.
+            columns.extend(inclusive.take());
+        }
     }
     DataFrame::new(rows.height(), columns)
 }
