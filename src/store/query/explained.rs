@@ -57,8 +57,11 @@ fn without_debug(text: &str) -> String {
 pub fn nearest(name: &str, mut names: Vec<&str>) -> String {
     names.sort_unstable();
     names.dedup();
+    // A column of that name is in another table.
+    names.retain(|known| *known != name);
     match near(name, names.iter().copied()) {
         Some(near) => format!("; did you mean {near:?}?"),
+        None if names.is_empty() => String::new(),
         None => format!("; there are: {}", names.join(", ")),
     }
 }
@@ -80,6 +83,12 @@ pub fn near<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_name_itself_is_no_suggestion() {
+        assert_eq!(nearest("trial", vec!["task", "trial", "trials"]), "; did you mean \"trials\"?");
+        assert_eq!(nearest("trial", vec!["trial"]), "");
+    }
 
     #[test]
     fn messages_contain_no_syntax_trees() {

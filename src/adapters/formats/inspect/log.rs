@@ -15,7 +15,7 @@
 //!
 //! | what | from |
 //! | --- | --- |
-//! | session | a sample in an epoch: `uuid`, else a hash of the time of its first event with `id` and `epoch`, so that both forms of a log have the same. `id`, `epoch` and the task are labels (`sample`, `epoch`, `task`; in `.eval` the task is that of the archive's name) |
+//! | session | a sample in an epoch: `uuid`, else a hash of the time of its first event with `id` and `epoch`, so that both forms of a log have the same. `id`, `epoch` and the task are labels (`sample`, `epoch`, also as `attempt`, `task`; in `.eval` the task is that of the archive's name) |
 //! | model, version, repository | `eval.model`, `packages.inspect_ai`, `revision.origin`: not in the members of `.eval` |
 //! | turn | each `model` event with output, unless `cache` is `read` (Inspect's own cache, not billed): `model`, `completed`, `working_time`, `stop_reason` |
 //! | tokens | `output.usage`, by the convention whose sum is `total_tokens`: input with or without cached tokens (OpenAI until 2025 with, 5 of 5), output with or without reasoning (Gemini without). Without a total: cached tokens outside of the input, reasoning inside of the output |

@@ -61,6 +61,8 @@ impl<'a> Sample<'a> {
         let labels = &mut builder.session.labels;
         labels.insert(format!("sample={sample}"));
         labels.insert(format!("epoch={epoch}"));
+        // As in results of other evaluation programs.
+        labels.insert(format!("attempt={epoch}"));
         // The archive is named by its time, its task and the id of the task.
         let archive = context.archive_name.as_deref().and_then(|name| name.split_once('_')?.1.rsplit_once('_'));
         labels.extend(archive.map(|(task, _)| format!("task={task}")));
