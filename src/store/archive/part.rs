@@ -16,7 +16,7 @@ use crate::ledger::{SessionKeys, Unmatched};
 use crate::model::source::Source;
 use crate::model::tables::Tables;
 use crate::prices::Catalog;
-use crate::store::frames::{self, TABLES, TABLES_OF_FILES};
+use crate::store::frames::{self, TABLES_OF_FILES, TABLES_OF_LOGS};
 use crate::store::parquet::{RowGroupWriter, RowSet};
 
 /// Rows of a row group.
@@ -60,7 +60,7 @@ pub fn write(
     inputs: &PartInputs<'_>,
 ) -> Result<WrittenPart, Error> {
     let PartInputs { catalog, pool, keys } = inputs;
-    let writers = TABLES.into_iter().map(|table| TableWriter::create(generation, &name, table));
+    let writers = TABLES_OF_LOGS.into_iter().map(|table| TableWriter::create(generation, &name, table));
     let mut writers = writers.collect::<io::Result<Vec<_>>>().map_err(Error::file(generation))?;
     let mut sums = Sums::default();
     let mut undated = BTreeMap::new();

@@ -10,7 +10,7 @@ use super::error::Error;
 use super::generations::Snapshot;
 use super::manifest::{Manifest, Part};
 use super::open::Archive;
-use crate::store::frames::{self, Frames, TABLES};
+use crate::store::frames::{self, Frames, TABLES, TABLES_OF_REPOSITORIES};
 
 /// The number of parts of a partition: see [`Frames::partitions`]. Nothing in a part depends on another one.
 const PARTS_OF_PARTITION: usize = 8;
@@ -41,6 +41,8 @@ impl Snapshot {
     /// Those of [`Self::tables`].
     pub fn some_tables(&self, names: &[&'static str]) -> Result<Frames, Error> {
         let Self { folder, manifest, .. } = self;
+        let (of_repositories, names): (Vec<&'static str>, Vec<&'static str>) =
+            names.iter().partition(|name| TABLES_OF_REPOSITORIES.contains(name));
         let files: Vec<(&'static str, TableFiles)> = names
             .par_iter()
             .map(|name| Ok((*name, TableFiles::verified(manifest, folder, name)?)))
@@ -54,7 +56,12 @@ impl Snapshot {
         let partitions = partitions.collect::<Result<Vec<_>, _>>()?;
         let is_dated = |name: &&'static str| manifest.parts.iter().all(|part| part.undated_rows(name) == Some(0));
         let dated = names.iter().copied().filter(is_dated);
-        Ok(of_parts(0..count)?.with_dated(dated).with_partitions(partitions))
+        let whole = of_parts(0..count)?.into_iter().chain(
+            of_repositories
+                .into_iter()
+                .map(|name| (name, DataFrame::empty_with_schema(&frames::schema_of(name)).lazy())),
+        );
+        Ok(whole.collect::<Frames>().with_dated(dated).with_partitions(partitions))
     }
 }
 
