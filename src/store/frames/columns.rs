@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::column::{Field, Get};
 use super::kind;
-use crate::base::text::Symbol;
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::model::errors::ErrorKind;
 use crate::model::health::Reject;
@@ -48,6 +48,11 @@ pub struct Unread<'a> {
 /// Names that a log lists.
 fn names(known: Option<&BTreeSet<Symbol>>) -> Option<Vec<&str>> {
     known.map(|names| names.iter().map(Symbol::as_str).collect())
+}
+
+/// Hashes that are separated by spaces.
+fn hashes(printed: Option<&SharedStr>) -> Option<Vec<&str>> {
+    printed.map(|hashes| hashes.split(' ').filter(|hash| !hash.is_empty()).collect())
 }
 
 /// A row with a time.
@@ -329,6 +334,7 @@ table! {
         MaybeList SKILLS_OFFERED "The same of skills", |it| names(it.row.session.offer.skills.as_ref());
         Int SKILLS_OFFERED_BYTES "Bytes of the list of skills that the model reads", |it| it.row.session.offer.skills_bytes;
         MaybeList MCP_SERVERS_OFFERED "The same of MCP servers", |it| names(it.row.session.offer.mcp_servers.as_ref());
+        List PULL_REQUESTS "Addresses of pull requests that it made, or that its log links to it", |it| it.row.session.pull_requests.iter().map(SharedStr::as_str).collect();
         Text PROMPT "The first text that a human typed, with --content text", |it| it.row.session.prompt;
         Text TEXT "The last text of the assistant, with --content text", |it| it.row.session.text;
     }
@@ -400,6 +406,7 @@ table! {
         Text SKILL "The skill that the call loads: a call of a tool for skills, or a read of a SKILL.md", |it| it.row.call.skill;
         MaybeFlag RESULT_FAILED_TESTS "Of a call of the kind test: whether its result states that tests failed, whatever the exit status; NULL where it does not state it", |it| it.row.call.result_failed_tests;
         Choice SIGN "Sign that the session's result should not be trusted: verifier_changed, verifier_read, test_deleted, test_skipped, clock_set, history_searched, upstream_fetched or web_used", |it| it.row.call.sign.map(Sign::as_str);
+        MaybeList COMMITS "Beginnings of the hashes of commits that the call made, or moved a branch to, as git printed them; empty if it made commits and printed none, else NULL", |it| hashes(it.row.call.commits.as_ref());
     }
 }
 
@@ -414,6 +421,7 @@ table! {
         Choice OPERATION "create, update, delete or move; NULL where the log does not distinguish new files from old ones", |it| it.row.change.operation.map(Operation::as_str);
         Int LINES_ADDED "Lines added", |it| it.row.change.lines_added;
         Int LINES_REMOVED "Lines removed", |it| it.row.change.lines_removed;
+        Text LINE_SKETCH "The 16 smallest hashes of the added lines, 8 hexadecimal digits each; of a file that is written whole, of all its lines; NULL where the log does not show the lines", |it| it.row.change.line_sketch;
     }
 }
 
