@@ -68,6 +68,7 @@ mod requests;
 mod rules;
 mod sessions;
 #[cfg(feature = "archive")]
+mod shipped;
 mod show;
 #[cfg(feature = "archive")]
 mod skills;

@@ -201,6 +201,7 @@ fn examples(report: &str) -> Vec<String> {
         "tools" => &["--by mcp_server,tool --sort errors"],
         "sessions" => &["--by model --last 7d", "--tree --since week"],
         "skills" => &["--last 30d --wide", "--by plugin,skill", "--by mcp_server"],
+        "shipped" => &["--by outcome --last 30d", "--by author,week --wide"],
         "agents" => &["--by agent,model --last 30d", "--by project,agent --wide"],
         "requests" => &["--by model --last 30d", "--by project,month --wide"],
         "outcomes" => &["--by label:experiment,model --k 3 --wide", "--by task --verdict failed"],
