@@ -47,7 +47,8 @@ pub(super) fn of_command(program: &str, arguments: &[Cow<'_, str>]) -> History {
             Some(("commit" | "merge" | "cherry-pick" | "rebase" | "revert" | "am", _)) => {
                 History { commits: true, ..none }
             }
-            Some(("pull" | "push", _)) => History { moves: true, ..none },
+            // A pull prints the commits of others.
+            Some(("push", _)) => History { moves: true, ..none },
             _ => none,
         },
         "gh" | "glab" | "hub" | "tea" => {
@@ -153,6 +154,7 @@ mod tests {
             ("glab mr create", "pull_requests"),
             ("gh pr view 12", ""),
             ("gh issue create", ""),
+            ("git pull", ""),
             ("git status; git log", ""),
             ("echo git commit", ""),
         ] {

@@ -13,6 +13,8 @@ pub(super) struct Commit {
     pub is_merge: bool,
     pub author: Option<String>,
     pub time: Option<i64>,
+    /// When it was written; a rebase keeps this time.
+    pub authored_at: Option<i64>,
     /// Branches that contain it, besides the default branch.
     pub branches: Vec<String>,
     /// Whether the default branch contains it.
@@ -148,22 +150,33 @@ impl History {
         commits.filter(|(.., commit)| !commit.is_merge)
     }
 
-    /// The repositories of a session: those of its name, and those in whose directory it ran.
+    /// The repositories of a session: those of its name, else those in whose directory it ran, else those whose name is that of its
+    /// directory: it may have run on another machine.
     pub(super) fn repositories_of(&self, session: &Session) -> Vec<usize> {
-        let is_of = |repository: &Repository| {
-            let is_below = |directory: &String| {
-                let rest = session.directory.as_deref().and_then(|it| it.strip_prefix(directory.as_str()));
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
-            };
-            match &session.repository {
-                Some(name) if name.contains('/') && repository.name.contains('/') => *name == repository.name,
-                // The name of a directory, of a clone whose remote one of the two does not know.
-                Some(name) => last_part(name) == last_part(&repository.name),
-                None => repository.directories.iter().any(is_below),
-            }
+        let is_named = |repository: &Repository, name: &str| match name.contains('/') && repository.name.contains('/') {
+            true => name == repository.name,
+            // The name of a directory, of a clone whose remote one of the two does not know.
+            false => last_part(name) == last_part(&repository.name),
         };
-        let found = self.repositories.iter().enumerate().filter(|(_, repository)| is_of(repository));
-        found.map(|(index, _)| index).collect()
+        let is_within = |repository: &Repository, own: &str| {
+            let mut rests = repository.directories.iter().filter_map(|it| own.strip_prefix(it.as_str()));
+            rests.any(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
+        };
+        let directories = || session.directories.iter().map(String::as_str);
+        let which = |is_of: &dyn Fn(&Repository) -> bool| -> Vec<usize> {
+            let found = self.repositories.iter().enumerate().filter(|(_, repository)| is_of(repository));
+            found.map(|(index, _)| index).collect()
+        };
+        if let Some(name) = &session.repository {
+            return which(&|repository| is_named(repository, name));
+        }
+        let within = which(&|repository| directories().any(|own| is_within(repository, own)));
+        if within.is_empty() {
+            let last = |own: &str| own.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().map(str::to_owned);
+            let names: Vec<String> = directories().filter_map(last).filter(|name| !name.is_empty()).collect();
+            return which(&|repository| names.iter().any(|name| name == last_part(&repository.name)));
+        }
+        within
     }
 
     /// The pull request of a commit that is known by its branch or its list of commits, if its own message names none.

@@ -5,8 +5,8 @@
 pub(super) struct Session {
     pub id: String,
     pub repository: Option<String>,
-    /// Its working directory.
-    pub directory: Option<String>,
+    /// Its working directory, and the project whose worktree that is.
+    pub directories: Vec<String>,
     /// The branch that was checked out there.
     pub branch: Option<String>,
     pub started_at: Option<i64>,

@@ -78,13 +78,15 @@ fn a_printed_hash_is_a_commit_of_the_session() {
     let commits = history(vec![
         commit("a", HOUR + SECOND, "a.rs", &[1, 2, 3]),
         commit("b", HOUR + 60 * SECOND, "b.rs", &[4]),
-        // Made before the session: a pull prints it, too.
+        // Made before the session: a push prints it, too.
         commit("c", SECOND, "c.rs", &[5]),
     ]);
     let with = |calls: Vec<Call>, changes: Vec<Change>| Session { calls, changes, ..session() };
     assert_eq!(shares(&commits, &with(vec![printed("aaaaaaa")], Vec::new())), "hash a 1.00 merged");
     assert_eq!(shares(&commits, &with(vec![printed("ccccccc")], Vec::new())), "");
     assert_eq!(shares(&commits, &with(vec![printed("ddddddd")], Vec::new())), "");
+    let rebased = Commit { authored_at: Some(0), ..commit("e", HOUR + SECOND, "a.rs", &[1]) };
+    assert_eq!(shares(&history(vec![rebased]), &with(vec![printed("eeeeeee")], Vec::new())), "");
     let later = Call { started_at: Some(HOUR + 59 * SECOND), ended_at: Some(HOUR + 61 * SECOND), ..printed("bbbbbbb") };
     // By the lines that it contributed: three of one commit, and none that are known of the other, which count as one.
     let both = with(vec![printed("aaaaaaa"), later], vec![change("a.rs", HOUR, &[1, 2, 3])]);
@@ -94,7 +96,17 @@ fn a_printed_hash_is_a_commit_of_the_session() {
 #[test]
 fn a_trailer_names_the_session() {
     let named = Commit { sessions: vec!["https://example.com/code/s1".to_owned()], ..commit("a", 90 * HOUR, "a", &[]) };
-    assert_eq!(shares(&history(vec![named]), &session()), "trailer a 1.00 merged");
+    assert_eq!(shares(&history(vec![named.clone()]), &session()), "trailer a 1.00 merged");
+    // A branch of transcripts, and one of code.
+    let kept = on_branch(
+        "transcripts",
+        Commit { files: vec![File { path: "00/s1.jsonl".to_owned(), hashes: Vec::new() }], ..named.clone() },
+    );
+    assert_eq!(shares(&history(vec![kept]), &session()), "");
+    let changed = Session { changes: vec![change("a.rs", HOUR, &[1])], ..session() };
+    let file = File { path: "a.rs".to_owned(), hashes: Vec::new() };
+    let code = on_branch("feature", Commit { files: vec![file], ..named });
+    assert_eq!(shares(&history(vec![code]), &changed), "trailer a 1.00 open");
 }
 
 #[test]
@@ -257,6 +269,32 @@ fn the_outcome_of_a_commit() {
     ] {
         assert_eq!(of(commits), expected, "{name}");
     }
+}
+
+#[test]
+fn the_repository_of_a_session_is_found_by_its_name_or_its_directory() {
+    let scanned =
+        |name: &str, directory: &str| Repository { name: name.to_owned(), directories: [directory.to_owned()].into() };
+    let history = History::new(
+        vec![scanned(REPOSITORY, "/home/ann/shop"), scanned("tools", "/work/tools")],
+        Vec::new(),
+        Vec::new(),
+    );
+    let of = |repository: Option<&str>, directory: &str| {
+        let directories = vec![directory.to_owned()];
+        history.repositories_of(&Session {
+            repository: repository.map(str::to_owned),
+            directories,
+            ..Session::default()
+        })
+    };
+    assert_eq!(of(Some(REPOSITORY), "/"), [0]);
+    assert_eq!(of(Some("shop"), "/"), [0]);
+    assert_eq!(of(Some("github.com/other/shop"), "/home/ann/shop"), [0; 0]);
+    assert_eq!(of(None, "/home/ann/shop/src"), [0]);
+    assert_eq!(of(None, "/work/tools"), [1]);
+    assert_eq!(of(None, "/home/ben/shop/"), [0]);
+    assert_eq!(of(None, "/home/ben/shops"), [0; 0]);
 }
 
 proptest! {
