@@ -64,6 +64,8 @@ mod projects;
 #[cfg(feature = "archive")]
 mod reports;
 #[cfg(feature = "archive")]
+mod repositories;
+#[cfg(feature = "archive")]
 mod requests;
 mod rules;
 mod sessions;

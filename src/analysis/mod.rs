@@ -26,3 +26,4 @@ mod skills;
 pub mod statusline;
 pub mod views;
 pub mod waste;
+pub mod working_directories;

@@ -1,7 +1,7 @@
 //! Hashes of lines: evidence that the same lines are in two places, without their text.
 //!
-//! Only lines that are long enough to be told apart by chance have a hash. White space around a line does not matter, so that lines
-//! stay the same when a block is indented.
+//! Short lines are in many files, so that only longer ones have a hash. White space around a line does not matter: a line stays the same
+//! when its block is indented.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -58,7 +58,7 @@ pub fn to_text(hashes: &[u32]) -> String {
     text
 }
 
-/// The hashes of [`to_text`]. What are not eight hexadecimal digits is left out.
+/// The hashes of [`to_text`]. Other text is left out.
 pub fn from_text(text: &str) -> Vec<u32> {
     let digits = text.as_bytes().chunks_exact(DIGITS);
     digits.filter_map(|digits| u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()).collect()

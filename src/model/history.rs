@@ -1,6 +1,7 @@
 //! What a scan finds in a repository. [`crate::ledger::history`] makes the rows of the tables of it.
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,8 @@ pub struct Checkout {
     pub tags: Vec<(String, String)>,
     /// The sessions that notes name, by commit.
     pub notes: BTreeMap<String, Vec<String>>,
+    /// Pull requests by their number, with the commits at their ends, where the user fetches them.
+    pub requests: Vec<(i64, String)>,
 }
 
 /// The end of the default branch.
@@ -198,7 +201,64 @@ fn take_common<T: Ord + Copy>(ours: &mut Vec<T>, theirs: &mut Vec<T>) -> usize {
     count
 }
 
+/// What distinguishes repositories.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// See [`History::repository`].
+    pub repository: String,
+    /// See [`History::has_remote`].
+    pub has_remote: bool,
+    /// The directories of its copies.
+    pub directories: Vec<String>,
+}
+
+impl Identity {
+    /// Whether both are the same repository: in the same directory, or copies with the same remote.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let is_copy = self.has_remote && other.has_remote && self.repository == other.repository;
+        is_copy || self.directories.iter().any(|directory| other.directories.contains(directory))
+    }
+}
+
 impl History {
+    /// What distinguishes it from others.
+    pub fn identity(&self) -> Identity {
+        Identity {
+            repository: self.repository.clone(),
+            has_remote: self.has_remote,
+            directories: self.checkouts.iter().map(|checkout| checkout.directory.clone()).collect(),
+        }
+    }
+
+    /// Adds what another scan of the same repository found, as on another machine.
+    pub fn add(&mut self, other: Self) {
+        for (hash, commit) in other.commits {
+            match self.commits.entry(hash) {
+                Entry::Vacant(entry) => drop(entry.insert(commit)),
+                Entry::Occupied(mut entry) if entry.get().is_incomplete => drop(entry.insert(commit)),
+                Entry::Occupied(_) => {}
+            }
+        }
+        for checkout in other.checkouts {
+            match self.checkouts.iter_mut().find(|known| known.directory == checkout.directory) {
+                Some(known) if known.scanned_at < checkout.scanned_at => *known = checkout,
+                Some(_) => {}
+                None => self.checkouts.push(checkout),
+            }
+        }
+        // The next scan reads what either of them lacks.
+        self.since = self.since.max(other.since);
+        if self.head.as_ref().map(|head| head.committed_at) < other.head.as_ref().map(|head| head.committed_at) {
+            self.head = other.head;
+        }
+    }
+
+    /// Removes the commits before a time.
+    pub fn forget_before(&mut self, time: Time) {
+        self.commits.retain(|_, commit| commit.committed_at.is_none_or(|at| at >= time));
+        self.since = self.since.max(Some(time));
+    }
+
     /// The commits that these ones contain, themselves included, as far as they are scanned.
     pub fn reachable<'a>(&'a self, tips: impl IntoIterator<Item = &'a String>) -> HashSet<&'a str> {
         let mut waiting: Vec<&String> = tips.into_iter().collect();
@@ -241,7 +301,9 @@ impl History {
                 ready.push(Reverse((time(hash), *hash)));
             } else {
                 waiting.insert(hash, parents.len());
-                parents.into_iter().for_each(|parent| children.entry(parent).or_default().push(hash));
+                for parent in parents {
+                    children.entry(parent).or_default().push(hash);
+                }
             }
         }
         let mut ordered = Vec::with_capacity(commits.len());

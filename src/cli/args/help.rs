@@ -12,7 +12,7 @@ use super::Cli;
 /// The commands in groups, the daily ones first. A command that is in none is in the last.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["sessions", "show", "browse", "report", "query", "watch", "dashboard", "compare", "check", "bill"]),
-    ("Data", &["ingest", "archive", "export", "verdicts", "prices"]),
+    ("Data", &["ingest", "archive", "export", "verdicts", "git", "prices"]),
     ("Setup", &["runtimes", "config", "statusline", "mcp", "skill", "schema", "completions", "man"]),
     ("Plumbing", &["inspect", "bench", "extract"]),
 ];

@@ -14,6 +14,7 @@ mod explain;
 pub mod export;
 pub mod extract;
 mod files;
+pub mod git;
 pub mod ingest;
 pub mod inspect;
 pub mod lists;

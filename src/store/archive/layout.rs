@@ -24,6 +24,8 @@ pub const POINTER: &str = "agentlogs.json";
 pub const LOCK: &str = "lock";
 /// The user's own prices.
 pub const PRICES: &str = "prices";
+/// The directory of what scans of repositories found.
+pub const HISTORY: &str = "history";
 /// A link to the current generation, for other programs.
 pub const CURRENT: &str = "current";
 /// The generation that is being written.

@@ -8,8 +8,10 @@ use rayon::prelude::*;
 
 use super::error::Error;
 use super::generations::Snapshot;
+use super::history::Histories;
 use super::manifest::{Manifest, Part};
 use super::open::Archive;
+use super::table_files::scan;
 use crate::store::frames::{self, Frames, TABLES, TABLES_OF_REPOSITORIES};
 
 /// The number of parts of a partition: see [`Frames::partitions`]. Nothing in a part depends on another one.
@@ -56,11 +58,10 @@ impl Snapshot {
         let partitions = partitions.collect::<Result<Vec<_>, _>>()?;
         let is_dated = |name: &&'static str| manifest.parts.iter().all(|part| part.undated_rows(name) == Some(0));
         let dated = names.iter().copied().filter(is_dated);
-        let whole = of_parts(0..count)?.into_iter().chain(
-            of_repositories
-                .into_iter()
-                .map(|name| (name, DataFrame::empty_with_schema(&frames::schema_of(name)).lazy())),
-        );
+        let histories = if of_repositories.is_empty() { Histories::default() } else { self.histories()? };
+        let of_repositories: Vec<_> =
+            of_repositories.into_iter().map(|name| Ok((name, histories.table(name)?))).collect::<Result<_, Error>>()?;
+        let whole = of_parts(0..count)?.into_iter().chain(of_repositories);
         Ok(whole.collect::<Frames>().with_dated(dated).with_partitions(partitions))
     }
 }
@@ -88,19 +89,6 @@ impl TableFiles {
     /// The rows of some parts.
     fn scan(&self, positions: &Range<usize>) -> PolarsResult<LazyFrame> {
         let paths = self.files.iter().filter(|(position, _)| positions.contains(position));
-        let paths: Vec<PlRefPath> = paths.map(|(_, path)| path.clone()).collect();
-        if paths.is_empty() {
-            // Archives of earlier versions lack some tables.
-            return Ok(DataFrame::empty_with_schema(&self.schema).lazy());
-        }
-        // They also lack some columns, which are NULL.
-        let options =
-            ScanArgsParquet { schema: Some(Arc::clone(&self.schema)), allow_missing_columns: true, ..options() };
-        LazyFrame::scan_parquet_files(paths.into(), options)
+        scan(paths.map(|(_, path)| path.clone()).collect(), &self.schema)
     }
-}
-
-/// How files of an archive are scanned: a path may contain characters that are patterns elsewhere.
-pub(super) fn options() -> ScanArgsParquet {
-    ScanArgsParquet { glob: false, ..ScanArgsParquet::default() }
 }
