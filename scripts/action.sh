@@ -7,6 +7,8 @@
 #   INPUT_OWN_PLACES     true: also read the logs that runtimes keep on this machine
 #   INPUT_FAIL_IF        bounds, such as: cost_usd>5, error_rate>0.2, sessions<1
 #   INPUT_BASELINE       an archive or lake to compare with, such as that of the base branch
+#   INPUT_LAKE           an archive or lake with the sessions of the pull request, and the history of its repository
+#   INPUT_PULL_REQUEST   the number of the pull request, of GITHUB_REPOSITORY, for its cost in that lake
 #   INPUT_LABELS         labels of all sessions, KEY=VALUE, one a line
 #   INPUT_OUTPUT         the directory for the archive, the dashboard and the summary; by default agentlogs-report
 #   GITHUB_STEP_SUMMARY  the file for the summary; by default standard output
@@ -241,6 +243,40 @@ passed_in_words() {
         }' <<<"$this_run"
 }
 
+# What the pull request cost so far, by the sessions of the lake: one row, and its models.
+pull_request_in_words() {
+    local name="${GITHUB_SERVER_URL:-https://github.com}"
+    name="${name#*://}/${GITHUB_REPOSITORY:-}#$INPUT_PULL_REQUEST"
+    local report=("$agentlogs" report shipped --undated include --archive "$INPUT_LAKE" --format csv --limit 0) found
+    found="$("${report[@]}" --by pull_request,model 2>/dev/null)" || { message warning "lake: $INPUT_LAKE cannot be read" >&2; return 0; }
+    found="$(NAME="$name" awk "$functions"'
+        NR > 1 {
+            fields($0, row)
+            if (row[column["pull_request"]] == ENVIRON["NAME"])
+                print "| " code(row[column["model"]]) " | " shown("usd", row[column["cost_usd"]]) " | " shown("", row[column["sessions"]]) " | " shown("", row[column["commits"]]) " |"
+        }' <<<"$found")"
+    [ -n "$found" ] || return 0
+    printf '\n### This pull request so far\n\n| model | cost | sessions | commits |\n| --- | ---: | ---: | ---: |\n%s\n' "$found"
+}
+
+# How many commands that ran tests failed: by what they printed, else by their exit status.
+tests_in_words() {
+    "$agentlogs" query --archive "$archive" --format csv "SELECT COUNT(*) AS calls, SUM(CASE WHEN result_failed_tests OR
+        (result_failed_tests IS NULL AND status = 'error') THEN 1 ELSE 0 END) AS failed FROM tool_calls WHERE command_kind = 'test'" 2>/dev/null |
+        awk "$functions"'NR > 1 { fields($0, row); if (row[1] > 0) print "\nCommands ran tests " shown("", row[1]) " times; " shown("", row[2]) " failed." }'
+}
+
+waste="$(rows_of 'if (row[column["waste_usd"]] > 0) print "| " code(row[column["cause"]]) " | " shown("usd", row[column["waste_usd"]]) " | " shown("share", row[column["waste_share"]]) " | " shown("", row[column["cases"]]) " |"' \
+    waste --sort waste_usd --limit 5)"
+limits="$("$agentlogs" report limits --archive "$archive" --format csv --limit 0 2>/dev/null | awk "$functions"'
+    NR > 1 {
+        fields($0, row)
+        name = code(row[column["runtime"]]) " | " code(row[column["window_name"]])
+        used = row[column["used_percent"]]
+        if (row[column["is_logged"]] == "true" && used != "" && used + 0 > most[name] + 0) most[name] = used
+    }
+    END { for (name in most) print "| " name " | " shown("", most[name]) " % |" }' | sort)"
+
 tools="$(rows_of 'if (row[column["errors"]] > 0) print "| " code(row[column["tool"]]) " | " shown("", row[column["errors"]]) " | " shown("", row[column["calls"]]) " | " shown("rate", row[column["error_rate"]]) " |"' \
     tools --sort errors --limit "$rows")"
 {
@@ -269,6 +305,24 @@ tools="$(rows_of 'if (row[column["errors"]] > 0) print "| " code(row[column["too
         echo "| --- | ---: | ---: | ---: |"
         printf '%s\n' "$tools"
     fi
+    tests_in_words
+    if [ -n "$waste" ]; then
+        echo
+        echo "### Waste"
+        echo
+        echo "| cause | cost | share | cases |"
+        echo "| --- | ---: | ---: | ---: |"
+        printf '%s\n' "$waste"
+    fi
+    if [ -n "$limits" ]; then
+        echo
+        echo "### Limits"
+        echo
+        echo "| runtime | window | at most used |"
+        echo "| --- | --- | ---: |"
+        printf '%s\n' "$limits"
+    fi
+    if [ -n "${INPUT_LAKE:-}" ] && [ -n "${INPUT_PULL_REQUEST:-}" ]; then pull_request_in_words; fi
 } >"$summary_file"
 cat "$summary_file" >>"$summary"
 

@@ -45,6 +45,15 @@ lacks 'judged trials' plain/summary.md
 has '^\| cost \| \$[0-9.]+ \| \$[0-9.]+ \| -\$[0-9.]+ \|$' plain/summary.md
 has '^\| sessions \| [0-9]+ \| [0-9]+ \| [+-][0-9]+ \|$' plain/summary.md
 
+# Tests, limits, and a pull request of which nothing is known.
+INPUT_PATHS="$root/demo" INPUT_LAKE=judged/archive INPUT_PULL_REQUEST=7 INPUT_OUTPUT=of-demo run
+has '^Commands ran tests [0-9]+ times; [0-9]+ failed\.$' of-demo/summary.md
+has '^\| `codex` \| `week` \| 55 % \|$' of-demo/summary.md
+has '^\| `cache_expired` \| \$[0-9.]+ \| [0-9.]+ % \| [0-9]+ \|$' of-demo/summary.md
+lacks '^### This pull request' of-demo/summary.md
+INPUT_PATHS="$root/demo" INPUT_LAKE=nowhere INPUT_PULL_REQUEST=7 INPUT_OUTPUT=of-demo run
+has '::warning::lake: nowhere cannot be read' log.txt
+
 # Names of logs have no effect in Markdown.
 mkdir hostile
 sed 's/claude-[a-z]*-[0-9-]*/a|b`@team`[x](y)/g' "$root"/sample-logs/claude-transcript/*.jsonl >hostile/log.jsonl

@@ -80,6 +80,7 @@ fn run(cli: Cli) -> anyhow::Result<Outcome> {
         Command::Show(args) => commands::show::run(*args, &settings),
         Command::Query(args) => commands::query::run(args, &settings),
         Command::Check(args) => commands::check::run(*args, &settings),
+        Command::Git(args) => commands::git::run(args, &settings),
         Command::Bill(args) => commands::bill::run(*args, &settings),
         Command::Compare(args) => commands::compare::run(args, &settings),
         Command::Dashboard(args) => commands::dashboard::run(*args, &settings),

@@ -13,6 +13,7 @@ mod cursor;
 mod gh_aw;
 mod goose;
 mod hermes;
+mod history;
 mod inspect;
 mod kimi;
 mod kiro;

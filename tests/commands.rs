@@ -1,4 +1,5 @@
-//! The command line: every console block of the README, of `docs/tour.md`, of `docs/evaluations.md`, of `docs/bill.md` and of `tests/cmd` is executed.
+//! The command line: every console block of the README, of `docs/tour.md`, of `docs/evaluations.md`, of `docs/bill.md`, of `docs/git.md` and
+//! of `tests/cmd` is executed.
 
 use crate::root;
 
@@ -17,12 +18,14 @@ fn what_the_documents_show_is_what_happens() {
     ] {
         std::os::unix::fs::symlink(root().join(directory), folder.path().join(name)).unwrap();
     }
+    crate::repositories::builder::demo(folder.path());
     std::env::set_current_dir(folder.path()).unwrap();
     // The documents do not share an archive.
     for (archive, documents) in [
         ("agentlogs-archive", "docs/tour.md"),
         ("evaluation", "docs/evaluations.md"),
         ("billed", "docs/bill.md"),
+        ("scanned", "docs/git.md"),
         ("readme", "README.md"),
         ("cmd", "tests/cmd/*.trycmd"),
     ] {

@@ -66,10 +66,13 @@ mod projects;
 #[cfg(feature = "archive")]
 mod reports;
 #[cfg(feature = "archive")]
+mod repositories;
+#[cfg(feature = "archive")]
 mod requests;
 mod rules;
 mod sessions;
 #[cfg(feature = "archive")]
+mod shipped;
 mod show;
 #[cfg(feature = "archive")]
 mod skills;

@@ -117,7 +117,7 @@ pub fn run(roots: &[PathBuf], formats: &'static [UserFormat]) -> Run {
     timed(&mut run.price, || costs::price(&mut tables, prices::Catalog::built_in()));
     let mut files = Vec::new();
     timed(&mut run.frames, || {
-        for table in frames::TABLES {
+        for table in frames::TABLES_OF_LOGS {
             // Cannot fail: all types are known, and nothing is written.
             let Ok(file) = RowGroupWriter::new(std::io::sink(), &frames::schema_of(table)) else { continue };
             let mut groups = Vec::new();

@@ -1,4 +1,4 @@
-//! Tables for SQL that are computed from those of an archive: `labels` and `failures`.
+//! Tables for SQL that are computed from those of an archive: `labels`, `failures` and `shipped`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,12 @@ use polars::prelude::*;
 
 use crate::analysis::failures::frame::failures;
 use crate::analysis::rows::{Frames, KEY};
+use crate::analysis::shipped;
 use crate::store::frames::{TypedRows as _, rows, sessions};
 use crate::store::query::reads;
 
 /// The names of the tables.
-pub const VIEWS: [&str; 2] = ["labels", "failures"];
+pub const VIEWS: [&str; 3] = ["labels", "failures", "shipped"];
 
 /// The tables with those views that a query reads.
 ///
@@ -19,7 +20,11 @@ pub const VIEWS: [&str; 2] = ["labels", "failures"];
 pub fn with_views(tables: Frames, sql: &str) -> PolarsResult<Frames> {
     let mut views: Vec<(&'static str, LazyFrame)> = Vec::new();
     for name in VIEWS.into_iter().filter(|name| reads(sql, name)) {
-        let view = if name == "labels" { labels(&tables)? } else { failures(&tables)? };
+        let view = match name {
+            "labels" => labels(&tables)?,
+            "failures" => failures(&tables)?,
+            _ => shipped::view(&tables)?,
+        };
         views.push((name, view));
     }
     if views.is_empty() {

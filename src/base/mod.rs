@@ -2,6 +2,7 @@
 
 pub mod compact_option;
 pub(crate) mod hash;
+pub mod line_sketch;
 pub mod rows;
 pub mod text;
 pub mod time;

@@ -14,6 +14,10 @@
 //! shape           keys and types of files that no format matches
 //! verdict_files   files of verdicts to import
 //! bill_files      bills to compare with an archive
+//! repositories    commits of git repositories
+//! pull_requests   files of pull requests
+//! repositories    commits of git repositories
+//! pull_requests   files of pull requests, from programs of hosting services
 //! privacy         removes secrets, and the words of rejected lines
 //! ```
 
@@ -26,9 +30,13 @@ mod options;
 mod pipeline;
 mod place;
 pub mod privacy;
+#[cfg(feature = "archive")]
+pub mod pull_requests;
 mod read_container;
 mod read_content;
 mod read_file;
+#[cfg(feature = "archive")]
+pub mod repositories;
 mod run;
 pub mod shape;
 mod sidecars;

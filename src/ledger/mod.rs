@@ -20,6 +20,7 @@
 //! verdicts     the sessions of imported verdicts
 //! costs        prices for the rows
 //! trees        sessions with the sessions that they started
+//! history      commits of repositories
 //! ```
 
 pub mod costs;
@@ -27,6 +28,7 @@ mod delegates;
 mod duplicates;
 mod event_id;
 mod grouping;
+pub mod history;
 mod joins;
 mod links;
 mod merge;

@@ -144,6 +144,9 @@ pub struct ToolCall {
     pub skill: Option<Symbol>,
     /// A sign that the session's result should not be trusted; the one that proves most.
     pub sign: Option<Sign>,
+    /// The beginnings of the hashes of commits that the call printed as made, or as the new place of a branch, separated by spaces.
+    /// Empty for a call that made commits and printed none.
+    pub commits: Option<SharedStr>,
 }
 
 /// The operation on a file.
@@ -201,4 +204,6 @@ pub struct FileChange {
     pub lines_added: Option<i64>,
     /// Lines removed.
     pub lines_removed: Option<i64>,
+    /// The smallest hashes of the added lines, as text: see [`LineSketch`](crate::base::line_sketch::LineSketch).
+    pub line_sketch: Option<SharedStr>,
 }

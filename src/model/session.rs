@@ -139,6 +139,8 @@ pub struct SessionResult {
     pub delegates: Vec<(Symbol, String)>,
     /// What its model was given besides the conversation.
     pub offer: Offer,
+    /// Addresses of the pull requests that it made, or that the log links to it.
+    pub pull_requests: BTreeSet<SharedStr>,
 }
 
 /// How a session ended.
@@ -222,7 +224,8 @@ impl SessionResult {
             bytes += word(&turn.stop_reason) + word(&turn.service_tier) + word(&turn.speed) + word(&turn.inference_geo);
         }
         for call in &self.tool_calls {
-            bytes += call.call_id.len()
+            bytes += text(&call.commits)
+                + call.call_id.len()
                 + text(&call.message_id)
                 + text(&call.target)
                 + text(&call.args)
@@ -237,7 +240,8 @@ impl SessionResult {
             bytes += text(&limit.key) + own(&limit.window_name);
             bytes += word(&limit.limit_id) + word(&limit.plan) + word(&limit.reached);
         }
-        bytes + self.file_changes.iter().map(|it| it.path.len()).sum::<usize>()
+        bytes += self.pull_requests.iter().map(SharedStr::len).sum::<usize>();
+        bytes + self.file_changes.iter().map(|it| it.path.len() + text(&it.line_sketch)).sum::<usize>()
     }
 }
 
@@ -249,6 +253,6 @@ mod tests {
     #[test]
     fn rows_are_small() {
         assert!(size_of::<Turn>() <= 232, "{}", size_of::<Turn>());
-        assert!(size_of::<ToolCall>() <= 168, "{}", size_of::<ToolCall>());
+        assert!(size_of::<ToolCall>() <= 176, "{}", size_of::<ToolCall>());
     }
 }

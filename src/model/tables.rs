@@ -2,6 +2,7 @@
 
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Day;
+use crate::model::repository::{CommitFileRow, CommitRow, PullRequestRow};
 use crate::model::session::{
     CostParts, Details, Event, FileChange, Limit, MatchedBy, SessionResult, Tokens, ToolCall, Turn, Verdict,
 };
@@ -27,6 +28,12 @@ pub struct Tables {
     pub verdicts: Vec<VerdictRow>,
     /// One row per file; its sessions have moved into the other tables.
     pub sources: Vec<Source>,
+    /// One row per repository and commit; empty in the parts of an archive.
+    pub commits: Vec<CommitRow>,
+    /// One row per commit and file; empty in the parts of an archive.
+    pub commit_files: Vec<CommitFileRow>,
+    /// One row per pull request; empty in the parts of an archive.
+    pub pull_requests: Vec<PullRequestRow>,
     /// The day of the prices with which costs are computed.
     pub priced_with: Option<Day>,
 }
@@ -34,7 +41,8 @@ pub struct Tables {
 impl Tables {
     /// Removes all rows, but not their capacity.
     pub fn clear(&mut self) {
-        let Self { sessions, turns, tool_calls, file_changes, events, limits, verdicts, sources, priced_with } = self;
+        let Self { sessions, turns, tool_calls, file_changes, events, limits, verdicts, sources, .. } = self;
+        let Self { commits, commit_files, pull_requests, priced_with, .. } = self;
         sessions.clear();
         turns.clear();
         tool_calls.clear();
@@ -43,6 +51,9 @@ impl Tables {
         limits.clear();
         verdicts.clear();
         sources.clear();
+        commits.clear();
+        commit_files.clear();
+        pull_requests.clear();
         *priced_with = None;
     }
 }

@@ -22,6 +22,9 @@ TABLES = (
     "sources",
     "rejects",
     "unknown_records",
+    "commits",
+    "commit_files",
+    "pull_requests",
 )
 """The tables; ``agentlogs schema`` lists their columns."""
 

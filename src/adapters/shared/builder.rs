@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt as _};
 use twox_hash::XxHash3_64;
 
+use super::history::{self, History};
 use super::latency::Waits;
 use super::names;
 use super::row_index::RowIndex;
@@ -61,6 +62,8 @@ pub struct Builder {
     pub(super) skills: SkillsInEffect,
     /// The first tools that were called.
     tools: Vec<Tool>,
+    /// What calls add to the history of a repository, if they do.
+    histories: HashMap<usize, History>,
     /// The number of events whose keys are set.
     pub(super) keyed_events: usize,
     /// The time of the last record that has one.
@@ -116,6 +119,7 @@ impl Builder {
             waits: Waits::new(),
             skills: SkillsInEffect::default(),
             tools: Vec::new(),
+            histories: HashMap::new(),
             keyed_events: 0,
             last_time: None,
             equal_records: HashMap::new(),
@@ -247,6 +251,9 @@ impl Builder {
             category => call.target.as_deref().and_then(|target| signs::of_file(category, target)),
         };
         self.add_sign(call_index, Sign::stronger(subject.sign, of_call));
+        if subject.history.is_some() {
+            self.histories.insert(call_index, subject.history);
+        }
     }
 
     /// Adds a sign that the session's result should not be trusted.
@@ -275,17 +282,33 @@ impl Builder {
     }
 
     /// Adds the result of a call: its status, its length in the log, and its text if that is kept.
-    pub fn result(&mut self, call: usize, raw: Raw<'_>, time: Option<Time>, status: CallStatus) {
+    pub fn result(&mut self, index: usize, raw: Raw<'_>, time: Option<Time>, status: CallStatus) {
         let full = self.content == Retention::Full;
-        let call = &mut self.session.tool_calls[call];
+        let call = &mut self.session.tool_calls[index];
         call.status = status;
         call.ended_at = call.ended_at.or(time);
         call.result_bytes = raw.len().or(call.result_bytes.get()).into();
         if call.command_kind == Some(CommandKind::Test) {
             call.result_failed_tests = failed_tests(raw).or(call.result_failed_tests);
         }
+        let history = match self.histories.get(&index) {
+            Some(history) => *history,
+            None if call.category == "mcp" => history::of_tool(&call.tool),
+            None => History::default(),
+        };
+        if history.commits || history.moves {
+            let printed = history::commits(raw);
+            let may_have_ended_well = matches!(status, CallStatus::Ok | CallStatus::Incomplete);
+            // A command that fails, or only moves a branch, is known to have made a commit only if it prints it.
+            if !printed.is_empty() || (history.commits && may_have_ended_well && call.commits.is_none()) {
+                call.commits = Some(printed);
+            }
+        }
         if full && !raw.is_empty() {
             call.result = Some(raw.text().into());
+        }
+        if history.pull_requests {
+            history::add_pull_requests(raw, &mut self.session.pull_requests);
         }
     }
 

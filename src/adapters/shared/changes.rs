@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use super::builder::Builder;
+use super::changed_lines::{ChangedLines, Sketch};
 use super::tools;
 use super::tools::Arguments;
 use crate::base::time::Time;
@@ -21,15 +22,20 @@ pub fn add_named_file(
     line: i64,
     time: Option<Time>,
 ) {
-    let category = builder.session.tool_calls[call].category.as_ref();
-    let (operation, lines) = match category {
-        "edit" => (operation, edited_lines(raw)),
-        "write" => (None, None),
-        _ => return,
-    };
-    if let Some(path) = arguments.file() {
-        builder.change(call, path, operation, lines, line, time);
+    let Some(path) = arguments.file() else { return };
+    match builder.session.tool_calls[call].category.as_ref() {
+        "edit" => drop(builder.change(call, path, operation, edited_lines(raw), line, time)),
+        "write" => {
+            let change = builder.change(call, path, None, None, line, time);
+            builder.sketch(change, arguments.written().map(Sketch::of_text));
+        }
+        _ => {}
     }
+}
+
+/// The lines that an edit or a write adds, as far as its arguments show them.
+pub fn sketch_in_arguments(arguments: &Arguments<'_>, raw: Raw<'_>) -> Option<Sketch> {
+    arguments.written().map(Sketch::of_text).or_else(|| edited_lines(raw)?.sketch)
 }
 
 /// The texts of an edit, under names that [`tools::lines_in_arguments`] does not know, and the options that make an edit
@@ -49,7 +55,7 @@ struct Edit<'a> {
 
 /// Lines added and removed, as the arguments of an edit show them. `None` if they contain no texts to compare, or if a text
 /// may be replaced several times.
-pub fn edited_lines(arguments: Raw<'_>) -> Option<(i64, i64)> {
+pub fn edited_lines(arguments: Raw<'_>) -> Option<ChangedLines> {
     let edit: Edit<'_> = arguments.read();
     let is_repeated = [edit.replace_all, edit.change_all, edit.allow_multiple].iter().any(|flag| flag.is_true())
         || edit.expected_replacements.get().is_some_and(|count| count > 1);
@@ -72,7 +78,7 @@ pub fn edited_lines(arguments: Raw<'_>) -> Option<(i64, i64)> {
 /// the new text
 /// >>>>>>> REPLACE      or  +++++++ REPLACE
 /// ```
-fn search_replace_lines(diff: &str) -> Option<(i64, i64)> {
+fn search_replace_lines(diff: &str) -> Option<ChangedLines> {
     /// The part of a block that the current line belongs to.
     enum Part {
         Outside,
@@ -81,7 +87,7 @@ fn search_replace_lines(diff: &str) -> Option<(i64, i64)> {
     }
     let (mut old, mut new) = (Vec::new(), Vec::new());
     let mut part = Part::Outside;
-    let mut sum = None;
+    let mut sum: Option<ChangedLines> = None;
     for line in tools::lines(diff) {
         match part {
             Part::Outside if matches!(line, "<<<<<<< SEARCH" | "------- SEARCH") => part = Part::Old,
@@ -90,9 +96,8 @@ fn search_replace_lines(diff: &str) -> Option<(i64, i64)> {
             Part::Old if line == "-------" && old.iter().all(|it: &&str| it.starts_with(':')) => old.clear(),
             Part::Old => old.push(line),
             Part::New if matches!(line, ">>>>>>> REPLACE" | "+++++++ REPLACE") => {
-                let (added, removed) = tools::changed_lines(&old.join("\n"), &new.join("\n"))?;
-                let (added_before, removed_before) = sum.unwrap_or((0, 0));
-                sum = Some((added_before + added, removed_before + removed));
+                let lines = tools::changed_lines(&old.join("\n"), &new.join("\n"))?;
+                sum = Some(sum.map_or(lines, |before| before.plus(lines)));
                 old.clear();
                 new.clear();
                 part = Part::Outside;
@@ -131,7 +136,8 @@ mod tests {
             (r#"{"path":"a"}"#.to_owned(), None),
             (String::new(), None),
         ] {
-            assert_eq!(edited_lines(Raw(arguments.as_bytes())), expected, "{arguments}");
+            let lines = edited_lines(Raw(arguments.as_bytes()));
+            assert_eq!(lines.map(ChangedLines::counts), expected, "{arguments}");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The files that tool calls change.
 
-use foldhash::{HashSet, HashSetExt as _};
+use foldhash::{HashMap, HashMapExt as _};
 
 use super::builder::Builder;
+use super::changed_lines::{ChangedLines, Sketch};
 use super::row_index::RowIndex;
 use super::{signs, tools};
 use crate::base::time::Time;
@@ -15,7 +16,7 @@ impl Builder {
         call: usize,
         path: &str,
         operation: Option<Operation>,
-        lines: Option<(i64, i64)>,
+        lines: Option<ChangedLines>,
         line: i64,
         time: Option<Time>,
     ) -> usize {
@@ -34,11 +35,17 @@ impl Builder {
         }
         let change = &mut changes[index];
         change.operation = operation.or(change.operation);
-        if let Some((added, removed)) = lines {
-            change.lines_added = Some(added);
-            change.lines_removed = Some(removed);
+        if let Some(lines) = lines {
+            set_lines(change, lines);
         }
         index
+    }
+
+    /// Adds the lines of a change of which the log does not show how many it adds.
+    pub fn sketch(&mut self, change: usize, sketch: Option<Sketch>) {
+        if let Some(sketch) = sketch {
+            self.session.file_changes[change].line_sketch = Some(sketch.text());
+        }
     }
 
     /// Removes the files that a call changes.
@@ -59,19 +66,26 @@ impl Builder {
     /// Adds the files that a call changes by a patch, if the call ends well.
     pub fn patch(&mut self, call: usize, patch: &str, line: i64, time: Option<Time>) {
         // The lines of several sections for one file are added up. The same patch in a later record replaces them.
-        let mut touched = HashSet::new();
+        let mut sections: HashMap<usize, (ChangedLines, bool)> = HashMap::new();
         for file in tools::patched_files(patch) {
             let index = self.change(call, &file.path, Some(file.operation), None, line, time);
             self.add_sign(call, signs::of_patch(&file.path, patch));
             let change = &mut self.session.file_changes[index];
-            if touched.insert(index) {
-                (change.lines_added, change.lines_removed) = (file.lines_added, file.lines_removed);
-            } else {
-                let sum = |a: Option<i64>, b: Option<i64>| a.zip(b).map(|(a, b)| a + b);
-                change.lines_added = sum(change.lines_added, file.lines_added);
-                change.lines_removed = sum(change.lines_removed, file.lines_removed);
-            }
+            let (lines, is_removal_shown) = sections.entry(index).or_insert((ChangedLines::none(), true));
+            *lines = lines.plus(file.lines);
+            *is_removal_shown &= file.operation != Operation::Delete;
+            set_lines(change, *lines);
+            change.lines_removed = change.lines_removed.filter(|_| *is_removal_shown);
         }
+    }
+}
+
+/// Sets the lines of a change.
+pub fn set_lines(change: &mut FileChange, lines: ChangedLines) {
+    change.lines_added = Some(lines.added);
+    change.lines_removed = Some(lines.removed);
+    if let Some(sketch) = lines.sketch {
+        change.line_sketch = Some(sketch.text());
     }
 }
 

@@ -2,11 +2,13 @@
 
 pub(crate) mod blocks;
 pub mod builder;
+pub(crate) mod changed_lines;
 pub(crate) mod changes;
 pub(crate) mod chat_completions;
 pub mod denials;
 mod events;
-mod file_changes;
+pub(crate) mod file_changes;
+pub(crate) mod history;
 pub mod ids;
 pub(crate) mod latency;
 mod limits;

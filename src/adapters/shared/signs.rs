@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 use serde_json::Value;
 
+use super::history;
 use super::shell::base_name;
 use super::tools::lines;
 use crate::json::Raw;
@@ -124,14 +125,7 @@ pub(super) fn of_output(path: &str) -> Option<Sign> {
 
 /// The sign of a command of git.
 fn of_git(arguments: &[Cow<'_, str>]) -> Option<Sign> {
-    let mut words = arguments.iter().map(AsRef::as_ref);
-    let command = loop {
-        match words.next()? {
-            "-C" | "-c" | "--git-dir" | "--work-tree" => drop(words.next()),
-            option if option.starts_with('-') => {}
-            command => break command,
-        }
-    };
+    let (command, mut words) = history::command_of_git(arguments)?;
     let has = |options: &[&str]| words.clone().any(|it| options.contains(&it));
     match command {
         "log" | "rev-list" if has(&["--all", "--remotes", "--reflog", "-g", "--walk-reflogs"]) => {

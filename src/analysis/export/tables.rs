@@ -9,7 +9,7 @@ use super::file::{Access, write_file};
 use super::verdicts::OF_VERDICTS;
 use crate::analysis::present;
 use crate::analysis::rows::{self, Frames, LeftOut, Scope};
-use crate::store::frames::{TABLES_OF_FILES, schema, sessions, turns};
+use crate::store::frames::{TABLES_OF_FILES, TABLES_OF_REPOSITORIES, schema, sessions, turns};
 use crate::store::{arrow_stream, parquet};
 
 /// A kind of file for a table.
@@ -54,7 +54,7 @@ pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), row
     let mut paths = Vec::new();
     for (name, frame) in tables {
         let frame = match *name {
-            name if TABLES_OF_FILES.contains(&name) => frame.clone(),
+            name if TABLES_OF_FILES.contains(&name) || TABLES_OF_REPOSITORIES.contains(&name) => frame.clone(),
             _ => {
                 let frame = frame.clone().join(sessions.clone().lazy(), key.clone(), key.clone(), semi());
                 paths.push(frame.clone().select([col(turns::SOURCE_PATH)]));

@@ -18,6 +18,7 @@ use crate::analysis::rows::measure::{
     sum,
 };
 use crate::analysis::rows::{SESSION_KEY, Sessions, Table, Where, sum_of, sum_where};
+use crate::analysis::shipped::{self, Shipped};
 use crate::analysis::skills::{self, Skills};
 use crate::analysis::waste::{self, Waste};
 use crate::store::frames::{events, file_changes, sessions, tool_calls, turns};
@@ -311,6 +312,16 @@ pub static REPORTS: &[Report] = &[
         name: "skills",
         about: "Skills, plugins and MCP servers: use, cost, failures",
         body: Body::Groups(Groups { rows: &Skills, by: &["skill"], measures: skills::MEASURES, top: None }),
+    },
+    Report {
+        name: "shipped",
+        about: "What shipped: cost by pull request, commit, branch, author or outcome",
+        body: Body::Groups(Groups {
+            rows: &Shipped,
+            by: &[shipped::PULL_REQUEST],
+            measures: shipped::MEASURES,
+            top: None,
+        }),
     },
     Report {
         name: "outcomes",

@@ -10,16 +10,18 @@ use super::listing::listed;
 use super::options::Options;
 use crate::analysis::failures::frame as failures;
 use crate::analysis::rows::{Cost, Error, Frames, Grouping, KEY, Sessions, round};
+use crate::analysis::shipped;
 use crate::analysis::show::short_ids;
-use crate::store::frames::{sessions, verdicts};
+use crate::store::frames::{file_changes, sessions, tool_calls, verdicts};
 
 /// The tables that the list is made of.
 const TABLES: &[&str] = &[sessions::TABLE, verdicts::TABLE];
 
-/// The tables that the list with these options is made of; one may be named twice. Why sessions failed is computed only where it is shown.
+/// The tables that the list with these options is made of; one may be named twice. Why sessions failed and what they shipped is computed only where it is shown.
 pub fn tables_of_sessions(options: &Options) -> Vec<&'static str> {
-    let of_failures = if options.wide { failures::TABLES } else { &[] };
-    TABLES.iter().chain(of_failures).copied().chain(options.scope.tables()).collect()
+    let computed: [&[&str]; 3] = [failures::TABLES, &shipped::TABLES, &[tool_calls::TABLE, file_changes::TABLE]];
+    let computed = computed.into_iter().filter(|_| options.wide).flatten();
+    TABLES.iter().chain(computed).copied().chain(options.scope.tables()).collect()
 }
 
 /// Columns that tables omit unless `--wide` is given, or they are sorted by.
@@ -57,7 +59,7 @@ pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error>
     session_rows(tables, options, options.wide)
 }
 
-/// As [`session_list`]; why sessions failed is computed only with `has_failures`.
+/// As [`session_list`]; why sessions failed and what became of their work is computed only with `has_failures`.
 ///
 /// # Errors
 /// When an option names something that does not exist, or the tables cannot be read.
@@ -66,7 +68,13 @@ pub fn session_rows(tables: &Frames, options: &Options, has_failures: bool) -> R
     let mut grouping = grouping.map_err(with_reports)?;
     let [verdict, task] = ["verdict", "task"].map(|name| grouping.dimension(name));
     let failure = has_failures.then(|| grouping.dimension(failures::FAILURE_CLASS)).transpose()?;
-    let rows = grouping.rows.join(newest_first(tables), KEY.map(col), KEY.map(col), JoinType::Left.into());
+    let outcomes = if has_failures { shipped::outcomes(grouping.rows.clone(), tables)? } else { None };
+    let outcome = outcomes.is_some().then(|| col(shipped::OUTCOME));
+    let mut rows = grouping.rows;
+    if let Some(outcomes) = outcomes {
+        rows = rows.join(outcomes, KEY.map(col), KEY.map(col), JoinType::Left.into());
+    }
+    let rows = rows.join(newest_first(tables), KEY.map(col), KEY.map(col), JoinType::Left.into());
     // The costs of trees are those of the default.
     let inclusive = (options.cost == Cost::Auto).then(|| col(sessions::INCLUSIVE_COST_USD));
     let columns = [
@@ -80,8 +88,11 @@ pub fn session_rows(tables: &Frames, options: &Options, has_failures: bool) -> R
         col(sessions::CANONICAL_MODEL).alias(sessions::MODEL),
         col(sessions::COST_USD),
     ];
-    let others =
-        [col(sessions::STATUS), col(sessions::ERROR_KIND), verdict?, task?].into_iter().chain(failure).chain([
+    let others = [col(sessions::STATUS), col(sessions::ERROR_KIND), verdict?, task?]
+        .into_iter()
+        .chain(failure)
+        .chain(outcome)
+        .chain([
             col(sessions::TURNS),
             col(sessions::TOOL_CALLS),
             col(sessions::TOTAL_TOKENS),

@@ -4,6 +4,7 @@ use polars::prelude::*;
 
 use super::week_start::WeekStart;
 use crate::analysis::failures::frame as failures;
+use crate::analysis::shipped;
 use crate::store::frames::{events, file_changes, sessions, tool_calls, turns, verdicts};
 
 /// A dimension: a line of [`DIMENSIONS`].
@@ -22,11 +23,14 @@ pub struct Dimension {
 pub static DIMENSIONS: &[Dimension] = &[
     of_row_or_session("agent", "Name or type of the agent", turns::AGENT),
     or_none("agent_type", "Type of the subagent", turns::AGENT_TYPE),
+    of_row("author", "Author of the commit in which the work is", shipped::AUTHOR),
+    of_row("branch", "Branch on which the commit was made", shipped::BRANCH),
     of_row("category", "Kind of tool: shell, read, edit and others", tool_calls::CATEGORY),
     of_row("cause", "Cause of waste", "cause"),
     of_row("code", "Code of the error or retry, or tool of the denial", events::CODE),
     or_none("command", "Slash command that the agent works on", turns::COMMAND),
     of_row("command_kind", "Purpose of a shell command: test, build, edit and others", tool_calls::COMMAND_KIND),
+    of_row("commit", "Commit in which the work is", shipped::COMMIT),
     day("day", "Local day"),
     of_row("effort", "Reasoning effort", turns::EFFORT),
     of_row_or_session("entrypoint", "How the runtime was started", sessions::ENTRYPOINT),
@@ -44,13 +48,16 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_row_or_session("model_as_logged", "Model as the log names it", turns::MODEL),
     formatted("month", "Local month", "%Y-%m"),
     of_row("operation", "Create, update, delete or move", file_changes::OPERATION),
+    of_row("outcome", "What became of the work: merged, open, abandoned and others", shipped::OUTCOME),
     of_outcome("passed", "Whether the trial passed by its verdict", Outcome::Passed),
     of_row("path", "Path of the changed file", file_changes::PATH),
     or_none("plugin", "Plugin that provides the skill or the agent", turns::PLUGIN),
     of_session("project", "Working directory; worktrees belong to their project", sessions::PROJECT),
     of_row("provider", "Provider as the log names it", turns::PROVIDER),
+    of_row(shipped::PULL_REQUEST, "Pull request in which the work is", shipped::PULL_REQUEST),
     of_session("repository", "Repository, as host/owner/name or the name of its directory", sessions::REPOSITORY),
     of_session("root", "Id of the session that led to all sessions of its tree", sessions::ROOT_SESSION_ID),
+    of_row("rule", "Rule that found the work in a repository: hash, content and others", shipped::RULE),
     of_row("runtime", "Agent program that wrote the log", turns::RUNTIME),
     of_row_or_session("runtime_version", "Version of that program", sessions::RUNTIME_VERSION),
     of_row("session", "Id of the session", turns::SESSION_ID),

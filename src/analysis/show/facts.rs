@@ -23,11 +23,12 @@ pub(super) enum Value {
 /// A name and its value.
 pub(super) type Fact = (&'static str, Value);
 
-/// The facts that are known. `failure` states why it failed, and `turns` are its responses.
+/// The facts that are known. `failure` states why it failed, `shipped` where its work is, and `turns` are its responses.
 pub(super) fn facts(
     session: &SessionColumns,
     verdicts: &VerdictColumns,
     failure: Option<String>,
+    shipped: Option<String>,
     turns: &[Entry],
 ) -> Vec<Fact> {
     let cost = session.cost_usd(0).map(|cost| {
@@ -41,7 +42,7 @@ pub(super) fn facts(
         duration_ms: session.duration_ms(0),
     });
     let mut facts: Vec<Fact> = Vec::new();
-    for (name, value) in texts(session, verdicts, failure, turns) {
+    for (name, value) in texts(session, verdicts, failure, shipped, turns) {
         facts.extend(value.filter(|value| !value.is_empty()).map(|value| (name, Value::Text(value))));
         match name {
             "models" => facts.extend(period.clone().map(|period| ("time", period))),
@@ -57,8 +58,9 @@ fn texts(
     session: &SessionColumns,
     verdicts: &VerdictColumns,
     failure: Option<String>,
+    shipped: Option<String>,
     turns: &[Entry],
-) -> [(&'static str, Option<String>); 17] {
+) -> [(&'static str, Option<String>); 18] {
     let in_brackets = |text: Option<&str>| text.map(|text| format!("({text})"));
     let branch = session.git_branch(0).map(|branch| format!("on {branch}"));
     let runtime = [owned(session.runtime(0)), owned(session.runtime_version(0)), in_brackets(session.format(0))];
@@ -76,6 +78,7 @@ fn texts(
         ("models", Some(session.models(0).join(", "))),
         ("labels", Some(session.labels(0).join(", "))),
         ("work", Some(work(session))),
+        ("shipped", shipped),
         ("tokens", tokens(session, turns)),
         ("verdicts", Some(verdicts_as_text(verdicts))),
         ("log", owned(session.source_path(0))),

@@ -8,12 +8,24 @@ use super::entry::{Entry, Kind};
 use super::find::SessionKey;
 use crate::analysis::failures::frame::{FAILURE_CLASS, FAILURE_LINE, FAILURE_PATH, FAILURE_SIGN, failures_among};
 use crate::analysis::rows::{Cost, Frames, Purpose};
+use crate::analysis::shipped;
 use crate::base::time::Time;
-use crate::store::frames::{TypedRows, events, file_changes, rows, sessions, tool_calls, turns, verdicts};
+use crate::store::frames::{
+    TypedRows, commit_files, commits, events, file_changes, pull_requests, rows, sessions, tool_calls, turns, verdicts,
+};
 
 /// The tables that a timeline needs.
-pub const TABLES: &[&str] =
-    &[sessions::TABLE, turns::TABLE, tool_calls::TABLE, file_changes::TABLE, events::TABLE, verdicts::TABLE];
+pub const TABLES: &[&str] = &[
+    sessions::TABLE,
+    turns::TABLE,
+    tool_calls::TABLE,
+    file_changes::TABLE,
+    events::TABLE,
+    verdicts::TABLE,
+    commits::TABLE,
+    commit_files::TABLE,
+    pull_requests::TABLE,
+];
 
 rows! {
     /// The columns of sessions.
@@ -180,6 +192,11 @@ impl Reader<'_> {
     /// The verdicts on it.
     pub(super) fn verdicts(self) -> PolarsResult<VerdictColumns> {
         VerdictColumns::read(self.rows(verdicts::TABLE, verdicts::SESSION_ID))
+    }
+
+    /// The commits and pull requests that it worked on, if repositories were scanned.
+    pub(super) fn shipped(self) -> PolarsResult<Option<String>> {
+        shipped::of_session(self.rows(sessions::TABLE, sessions::SESSION_ID), self.tables)
     }
 
     /// Why it failed, if it did: its class, what shows it, and where.

@@ -42,11 +42,11 @@ pub enum ArchiveCommand {
         #[command(flatten)]
         archive: ArchiveDirectory,
     },
-    /// Delete the data of files, or of sessions that ended before a day
+    /// Delete the data of files or repositories, or of sessions and commits before a day
     ///
     /// Logs that still exist are read again when they change, or by a newer version of agentlogs.
     Forget {
-        /// Paths of files, as in the table `sources`; * matches any text
+        /// Paths of files, as in the table `sources`, or names of repositories, as in `commits`; * matches any text
         #[arg(required_unless_present = "before", value_name = "SOURCE")]
         sources: Vec<String>,
         /// Sessions whose last record is before this day in UTC, such as 2026-01-01

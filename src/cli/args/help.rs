@@ -12,7 +12,7 @@ use super::Cli;
 /// The commands in groups, the daily ones first. A command that is in none is in the last.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["sessions", "show", "browse", "report", "query", "watch", "dashboard", "compare", "check", "bill"]),
-    ("Data", &["ingest", "archive", "export", "verdicts", "prices"]),
+    ("Data", &["ingest", "archive", "export", "verdicts", "git", "prices"]),
     ("Setup", &["runtimes", "config", "statusline", "mcp", "skill", "schema", "completions", "man"]),
     ("Plumbing", &["inspect", "bench", "extract"]),
 ];
@@ -201,6 +201,7 @@ fn examples(report: &str) -> Vec<String> {
         "tools" => &["--by mcp_server,tool --sort errors"],
         "sessions" => &["--by model --last 7d", "--tree --since week"],
         "skills" => &["--last 30d --wide", "--by plugin,skill", "--by mcp_server"],
+        "shipped" => &["--by outcome --last 30d", "--by author,week --wide"],
         "agents" => &["--by agent,model --last 30d", "--by project,agent --wide"],
         "requests" => &["--by model --last 30d", "--by project,month --wide"],
         "outcomes" => &["--by label:experiment,model --k 3 --wide", "--by task --verdict failed"],

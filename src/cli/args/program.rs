@@ -12,6 +12,7 @@ use super::check::Check;
 use super::compare::Compare;
 use super::export::{Dashboard, Export};
 use super::extract::Extract;
+use super::git::Git;
 use super::ingest::Ingest;
 use super::mcp::Mcp;
 use super::prices::Prices;
@@ -123,6 +124,16 @@ Examples:
   agentlogs verdicts import jobs/nightly"
     )]
     Verdicts(Verdicts),
+    /// Read the commits of repositories, and import pull requests
+    #[command(
+        subcommand,
+        after_help = "\
+Examples:
+  agentlogs git scan
+  agentlogs git scan ~/work/shop --since 2026-01-01
+  agentlogs git import pull-requests.json"
+    )]
+    Git(Git),
     Extract(Box<Extract>),
     Inspect(Inspect),
     Bench(Bench),

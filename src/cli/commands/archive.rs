@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::analysis::reports::content_doubts;
-use agentlogs::base::time;
+use agentlogs::base::time::{self, Time};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
-use agentlogs::store::archive::{Archive, Lost, Repair, StoredFacts, Written};
+use agentlogs::store::archive::{Archive, Histories, Lost, Repair, StoredFacts, Written};
 use agentlogs::store::lake::{Lake, shown};
 use anyhow::bail;
 
@@ -19,6 +19,9 @@ use super::source::some_tables;
 use super::summary::{contents, report_damage};
 use crate::cli::args::{ArchiveCommand, DataSource, Reading};
 use crate::cli::settings::{Settings, archive_at};
+
+/// In microseconds.
+const DAY: i64 = 86_400_000_000;
 
 pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {
@@ -49,9 +52,11 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
             let archive = settings.archive(archive.archive, false)?;
             // An archive that does not exist is an error, and not created.
             archive.snapshot()?;
+            let patterns: Vec<Vec<&str>> = sources.iter().map(|pattern| pattern.split('*').collect()).collect();
+            let is_match = |text: &str| patterns.iter().any(|pattern| matches(text, pattern));
+            let repositories = archive.forget_repositories(is_match)?;
             let mut writer = archive.write()?;
             writer.remove_verdicts_with_sessions()?;
-            let patterns: Vec<Vec<&str>> = sources.iter().map(|pattern| pattern.split('*').collect()).collect();
             let mut forgotten = 0;
             let what = if before.is_some() { "session" } else { "file" };
             if let Some(day) = before {
@@ -64,7 +69,7 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
                     }
                 }
             } else {
-                for path in writer.paths().filter(|path| patterns.iter().any(|pattern| matches(path, pattern))) {
+                for path in writer.paths().filter(|path| is_match(path)) {
                     writer.remove(path);
                     forgotten += 1;
                     // Otherwise the tar or zip archive would count as unchanged, and its members would not be read again.
@@ -75,12 +80,21 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
                         }
                     }
                 }
-                if forgotten == 0 {
+                if forgotten == 0 && repositories.is_empty() {
                     bail!("no source of the archive matches {}", sources.join(", "));
                 }
             }
             let written = writer.commit()?;
             say(&format!("deleted {}", counted(forgotten, what)));
+            if let Some(day) = before {
+                let commits = archive.forget_commits_before(Time::from_micros(i64::from(time::days(day)) * DAY))?;
+                if commits > 0 {
+                    say(&format!("deleted {}", counted(commits, "commit")));
+                }
+            }
+            for repository in repositories {
+                say(&format!("deleted the commits and pull requests of {repository}"));
+            }
             if written.removed_verdicts > 0 {
                 say(&format!("deleted {}", counted(written.removed_verdicts, "verdict")));
             }
@@ -109,18 +123,27 @@ fn merge(others: Vec<PathBuf>, archive: &Archive) -> anyhow::Result<Outcome> {
     }
     let writer = archive.write()?;
     let host = gethostname::gethostname().into_string().ok();
+    let mut histories = Vec::new();
     for (directory, other) in intact {
+        if let Merged::Archive(stored) = &other {
+            histories.push((directory.clone(), stored.1.clone()));
+        }
         if let Err(error) = other.each(|source| writer.merge(of_host(source, host.as_deref()))) {
             omit(&directory, "merged only in part", &error);
         }
     }
     let written = report_written(archive, &writer.commit()?);
+    for (directory, known) in histories {
+        if let Err(error) = archive.merge_histories(&known) {
+            omit(&directory, "the commits of its repositories are not merged", &error.into());
+        }
+    }
     Ok(if written == Outcome::Done { outcome } else { written })
 }
 
 /// What is merged into an archive.
 enum Merged {
-    Archive(StoredFacts),
+    Archive(Box<(StoredFacts, Histories)>),
     Lake(Box<Lake>),
 }
 
@@ -138,13 +161,14 @@ impl Merged {
         }
         let facts = archive.snapshot()?.facts()?;
         facts.verify()?;
-        Ok(Self::Archive(facts))
+        Ok(Self::Archive(Box::new((facts, archive.histories()?))))
     }
 
     /// Passes on the facts of each source.
     fn each(self, merge: impl Fn(Source)) -> anyhow::Result<()> {
         match self {
-            Self::Archive(facts) => {
+            Self::Archive(stored) => {
+                let facts = stored.0;
                 for path in facts.paths() {
                     facts.load(path)?.into_iter().for_each(&merge);
                 }

@@ -15,6 +15,7 @@ pub mod export;
 pub mod extract;
 mod files;
 mod first_look;
+pub mod git;
 pub mod ingest;
 pub mod inspect;
 pub mod lists;

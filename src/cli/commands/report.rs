@@ -7,6 +7,7 @@ use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{ReportStyle, Roles, grouped, in_local_time};
 use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs, for_people, tree_for_people};
+use agentlogs::analysis::shipped::has_history;
 use agentlogs::store::frames::sessions;
 use anyhow::Context;
 use polars::prelude::*;
@@ -111,6 +112,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     state(report, &left_out);
     if let Some(judged) = judged {
         state_unjudged("", judged, options.unjudged);
+    }
+    if report.name == "shipped" && !has_history(&opened.frames)? {
+        say("no repository was scanned: `agentlogs git scan` reads their history");
     }
     if compares_skills {
         say("the pass rates are no experiment: sessions with and without a skill have different tasks");

@@ -85,6 +85,7 @@ pub fn redact_session(session: &mut SessionResult) {
         is_prompted_by_program: _,
         delegates: _,
         offer,
+        pull_requests: _,
     } = session;
     for verdict in verdicts {
         verdict.message.iter_mut().for_each(redact_text);

@@ -157,6 +157,8 @@ fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
     let (args_hash, command_kind) = (known.args_hash.get(), known.command_kind);
     let (failed_tests, skill, sign) =
         (known.result_failed_tests, known.skill.take(), Sign::stronger(known.sign, copy.sign));
+    let commits = known.commits.take().filter(|hashes| !hashes.is_empty() || copy.commits.is_none());
+    let commits = commits.or_else(|| copy.commits.clone());
     if known.status == CallStatus::Incomplete && copy.status != CallStatus::Incomplete {
         let (line, turn) = (known.line, known.turn);
         *known = copy;
@@ -165,14 +167,14 @@ fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
         known.command_kind = known.command_kind.or(command_kind);
         known.result_failed_tests = known.result_failed_tests.or(failed_tests);
         known.skill = known.skill.take().or(skill);
-        known.sign = sign;
+        (known.sign, known.commits) = (sign, commits);
         return;
     }
     known.args_hash = args_hash.or(copy.args_hash.get()).into();
     known.command_kind = command_kind.or(copy.command_kind);
     known.result_failed_tests = failed_tests.or(copy.result_failed_tests);
     known.skill = skill.or(copy.skill);
-    known.sign = sign;
+    (known.sign, known.commits) = (sign, commits);
     if known.duration_ms.get().is_none() && known.ended_at.is_none() {
         // A recording may have no times of calls, where the runtime's own file has them.
         known.duration_ms = copy.duration_ms;

@@ -47,6 +47,7 @@ impl SessionFacts {
         set_if_unknown(&mut known.ended_at, view.ended_at);
         set_if_unknown(&mut known.trial, view.trial);
         known.offer.join(view.offer);
+        known.pull_requests.extend(view.pull_requests);
         add_verdicts(&mut known.verdicts, view.verdicts);
     }
 
@@ -130,6 +131,7 @@ impl SessionFacts {
         set_if_unknown(&mut known.provider_session_id, part.provider_session_id);
         set_if_unknown(&mut known.trial, part.trial);
         known.offer.join(part.offer);
+        known.pull_requests.extend(part.pull_requests);
         add_verdicts(&mut known.verdicts, part.verdicts);
     }
 }

@@ -9,6 +9,7 @@ use polars::prelude::*;
 use super::error::{CHANGED, Error, Problem};
 use super::generations::Snapshot;
 use super::hashed_file::{self, Checksum};
+use super::history::SCAN_AGAIN;
 use super::layout::{INDEX, file_of};
 use super::open::Archive;
 use super::state::State;
@@ -66,6 +67,7 @@ impl Archive {
         if let Err(Error::Damaged { path, error }) = self.own_prices() {
             checked.add(path, error);
         }
+        checked.check_histories(self);
         checked.check_files(&snapshot);
         if !checked.problems.is_empty() {
             return Ok(checked);
@@ -86,6 +88,18 @@ impl Archive {
 impl Checked {
     fn add(&mut self, path: PathBuf, what: impl Into<String>) {
         self.problems.push(Problem { path, what: what.into() });
+    }
+
+    /// Verifies what scans of repositories found.
+    fn check_histories(&mut self, archive: &Archive) {
+        match archive.histories() {
+            Ok(histories) => {
+                let (files, bytes, problems) = histories.check();
+                (self.files, self.bytes) = (self.files + files, self.bytes + bytes);
+                self.problems.extend(problems);
+            }
+            Err(error) => self.problems.push(Problem::of(error, SCAN_AGAIN)),
+        }
     }
 
     /// Compares each file with its hash.

@@ -102,7 +102,7 @@ pub fn begin_sync(file: &File) {
 }
 
 /// [`sync`] for a file that was closed.
-fn sync_closed(path: &Path) -> io::Result<()> {
+pub fn sync_closed(path: &Path) -> io::Result<()> {
     sync(&File::options().write(true).open(path)?, path)
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::store::frames::TABLES;
+use crate::store::frames::TABLES_OF_LOGS;
 
 /// The version of the layout, of the facts and of the index. Raised whenever one of them changes in a way that an earlier program
 /// cannot read. A program refuses archives of later versions.
@@ -24,6 +24,8 @@ pub const POINTER: &str = "agentlogs.json";
 pub const LOCK: &str = "lock";
 /// The user's own prices.
 pub const PRICES: &str = "prices";
+/// The directory of what scans of repositories found.
+pub const HISTORY: &str = "history";
 /// A link to the current generation, for other programs.
 pub const CURRENT: &str = "current";
 /// The generation that is being written.
@@ -86,7 +88,7 @@ pub fn name_of(generation: u64) -> String {
 
 /// The path of a file of a part below its generation. `kind` is the name of a table or [`FACTS`].
 pub fn file_of(part: &str, kind: &str) -> String {
-    if TABLES.contains(&kind) { format!("{kind}/{part}.parquet") } else { format!("{kind}/{part}") }
+    if TABLES_OF_LOGS.contains(&kind) { format!("{kind}/{part}.parquet") } else { format!("{kind}/{part}") }
 }
 
 /// The number in the name of a generation's directory.
@@ -97,7 +99,7 @@ pub fn number_of(name: &str) -> Option<u64> {
 
 /// Whether a directory contains only what a writer creates in [`NEXT`]. The next writer removes such a directory.
 pub fn is_next(folder: &Path) -> bool {
-    let is_known = |name: &str| TABLES.contains(&name) || [FACTS, INDEX, MANIFEST, SPOOL].contains(&name);
+    let is_known = |name: &str| TABLES_OF_LOGS.contains(&name) || [FACTS, INDEX, MANIFEST, SPOOL].contains(&name);
     fs::read_dir(folder).is_ok_and(|mut entries| {
         entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_known)))
     })

@@ -12,7 +12,7 @@ use super::layout::{FACTS, LAST_VERSION_WITHOUT_MENTION, OLDEST_VERSION, VERSION
 use crate::base::time::Day;
 use crate::input::open::read_file;
 use crate::model::tables::Tables;
-use crate::store::frames::TABLES;
+use crate::store::frames::TABLES_OF_LOGS;
 
 /// What a generation contains.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ impl Part {
     /// Whether its files are below the directory of a generation.
     fn has_plain_names(&self) -> bool {
         let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
-        let is_known = |kind: &String| kind == FACTS || TABLES.contains(&kind.as_str());
+        let is_known = |kind: &String| kind == FACTS || TABLES_OF_LOGS.contains(&kind.as_str());
         !self.name.is_empty() && self.name.chars().all(is_plain) && self.files.keys().all(is_known)
     }
 

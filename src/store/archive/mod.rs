@@ -5,6 +5,7 @@
 //!                    step that changes what readers see
 //! lock               locked by the process that writes
 //! prices             the user's own prices
+//! history/           commits of repositories, and pull requests: files that a manifest lists, as in a generation
 //! current            -> generation-N, where the file system has links; only for other programs
 //! generation-N/      not written again once it is current
 //!     manifest.json  the parts, their checksums and sums
@@ -30,6 +31,7 @@ mod error;
 mod facts;
 mod generations;
 mod hashed_file;
+mod history;
 mod index;
 mod layout;
 mod manifest;
@@ -39,6 +41,7 @@ mod prices;
 mod repair;
 mod state;
 mod stored_facts;
+mod table_files;
 mod tables;
 mod upgrade;
 mod verdicts;
@@ -47,6 +50,7 @@ mod writer;
 pub use check::Checked;
 pub use error::{Error, Problem};
 pub use generations::Snapshot;
+pub use history::Histories;
 pub use index::IndexEntry;
 pub use manifest::Sums;
 pub use open::Archive;

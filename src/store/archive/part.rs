@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::error::Error;
 use super::facts::{FactsFile, Place, SettleBatch};
-use super::hashed_file::HashedFile;
+use super::hashed_file::{Checksum, HashedFile};
 use super::layout::{FACTS, file_of};
 use super::manifest::{Part, Sums};
 use crate::ledger;
@@ -16,7 +16,7 @@ use crate::ledger::{SessionKeys, Unmatched};
 use crate::model::source::Source;
 use crate::model::tables::Tables;
 use crate::prices::Catalog;
-use crate::store::frames::{self, TABLES, TABLES_OF_FILES};
+use crate::store::frames::{self, TABLES_OF_FILES, TABLES_OF_LOGS};
 use crate::store::parquet::{RowGroupWriter, RowSet};
 
 /// Rows of a row group.
@@ -60,7 +60,8 @@ pub fn write(
     inputs: &PartInputs<'_>,
 ) -> Result<WrittenPart, Error> {
     let PartInputs { catalog, pool, keys } = inputs;
-    let writers = TABLES.into_iter().map(|table| TableWriter::create(generation, &name, table));
+    let writers =
+        TABLES_OF_LOGS.into_iter().map(|table| TableWriter::create(&generation.join(file_of(&name, table)), table));
     let mut writers = writers.collect::<io::Result<Vec<_>>>().map_err(Error::file(generation))?;
     let mut sums = Sums::default();
     let mut undated = BTreeMap::new();
@@ -100,8 +101,8 @@ pub fn write(
     }
     let finish = || -> io::Result<_> {
         let mut files = BTreeMap::new();
-        for TableWriter { table, file, rows } in writers {
-            files.insert(table.to_owned(), file.finish()?.finish(rows)?);
+        for writer in writers {
+            files.insert(writer.table.to_owned(), writer.finish()?);
         }
         let (checksum, places) = facts.finish()?;
         files.insert(FACTS.to_owned(), checksum);
@@ -112,24 +113,40 @@ pub fn write(
 }
 
 /// The file of a table.
-struct TableWriter {
+pub struct TableWriter {
     table: &'static str,
     file: RowGroupWriter<HashedFile>,
     rows: usize,
 }
 
 impl TableWriter {
-    fn create(generation: &Path, part: &str, table: &'static str) -> io::Result<Self> {
-        let file = HashedFile::create(&generation.join(file_of(part, table)))?;
+    /// Creates the file.
+    ///
+    /// # Errors
+    /// When it exists or cannot be created.
+    pub fn create(path: &Path, table: &'static str) -> io::Result<Self> {
+        let file = HashedFile::create(path)?;
         Ok(Self { table, file: RowGroupWriter::new(file, &frames::schema_of(table))?, rows: 0 })
     }
 
-    fn write(&mut self, tables: &Tables) -> io::Result<()> {
+    /// Writes the rows of the table.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn write(&mut self, tables: &Tables) -> io::Result<()> {
         let write = |rows: &dyn RowSet| {
             let group = self.file.encode(rows)?;
             self.rows += self.file.write(&group)?;
             Ok(())
         };
         frames::row_sets(tables, self.table, ROW_GROUP, write).map_err(io::Error::other)
+    }
+
+    /// Ends the file, which is not yet synced to the disk.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(self) -> io::Result<Checksum> {
+        self.file.finish()?.finish(self.rows)
     }
 }

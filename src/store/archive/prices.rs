@@ -62,13 +62,13 @@ impl Archive {
     }
 }
 
-/// Lines of prices, and a last line with their hash.
-fn with_hash(lines: &str) -> String {
+/// Lines of JSON, and a last line with their hash.
+pub(super) fn with_hash(lines: &str) -> String {
     format!("{lines}{HASH_LINE}{}{HASH_LINE_END}", hash(lines.as_bytes()))
 }
 
-/// The lines of prices, if they are what was written.
-fn without_hash(bytes: &[u8]) -> Option<&[u8]> {
+/// The lines of [`with_hash`], if they are what was written.
+pub(super) fn without_hash(bytes: &[u8]) -> Option<&[u8]> {
     let start = bytes.len().checked_sub(HASH_LINE.len() + HASH_DIGITS + HASH_LINE_END.len())?;
     let (lines, _) = bytes.split_at_checked(start)?;
     (with_hash(std::str::from_utf8(lines).ok()?).as_bytes() == bytes).then_some(lines)

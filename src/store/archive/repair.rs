@@ -17,7 +17,7 @@ use super::layout::{self, FACTS, MANIFEST, POINTER, PRICES, file_of};
 use super::manifest::{Manifest, Part, Sums};
 use super::open::Archive;
 use super::state::State;
-use super::tables;
+use super::table_files;
 use super::writer::Writer;
 use crate::ingest::Fingerprint;
 use crate::input::open::open_file;
@@ -30,7 +30,8 @@ const DAMAGED_PRICES: &str = "prices.damaged";
 /// What is done about a damaged pointer.
 const POINTER_IS_DAMAGED: &str = "it is written again; the newest generation that can be read is used";
 
-/// A repair that has begun. Nothing of the archive changes before [`Writer::commit`], except that damaged prices are renamed.
+/// A repair that has begun. Nothing of the archive changes before [`Writer::commit`], except that damaged prices are renamed, and
+/// histories of repositories are repaired.
 #[derive(Debug)]
 pub struct Repair {
     /// Writes the next generation, with all that is intact.
@@ -97,6 +98,7 @@ impl Archive {
             let name = to.file_name().unwrap_or_default().display();
             problems.push(Problem::of(error, &format!("the file is renamed to {name}; import your prices again")));
         }
+        self.repair_histories(&mut problems)?;
         let sources = std::mem::take(&mut found.known);
         let state = State { snapshot: Some(snapshot), sources, verified: Mutex::new(intact) };
         let mut writer = Writer::with_state(self.clone(), lock, state)?;
@@ -261,7 +263,7 @@ fn read_from_damaged_file(snapshot: &Snapshot, path: &str, entry: &IndexEntry) -
 fn paths_of(folder: &Path, part: &Part) -> Result<Vec<String>, Error> {
     let path = part.verified_file(folder, "sources")?;
     let path = PlRefPath::try_from_path(&path)?;
-    let sources = LazyFrame::scan_parquet(path, tables::options())?.select([col(turns::SOURCE_PATH)]).collect()?;
+    let sources = LazyFrame::scan_parquet(path, table_files::options())?.select([col(turns::SOURCE_PATH)]).collect()?;
     let paths = sources.column(turns::SOURCE_PATH)?.str()?;
     Ok(paths.iter().flatten().map(str::to_owned).collect())
 }

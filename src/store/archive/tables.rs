@@ -8,9 +8,11 @@ use rayon::prelude::*;
 
 use super::error::Error;
 use super::generations::Snapshot;
+use super::history::Histories;
 use super::manifest::{Manifest, Part};
 use super::open::Archive;
-use crate::store::frames::{self, Frames, TABLES};
+use super::table_files::scan;
+use crate::store::frames::{self, Frames, TABLES, TABLES_OF_REPOSITORIES};
 
 /// The number of parts of a partition: see [`Frames::partitions`]. Nothing in a part depends on another one. Readers have several
 /// partitions in memory at a time.
@@ -42,6 +44,8 @@ impl Snapshot {
     /// Those of [`Self::tables`].
     pub fn some_tables(&self, names: &[&'static str]) -> Result<Frames, Error> {
         let Self { folder, manifest, .. } = self;
+        let (of_repositories, names): (Vec<&'static str>, Vec<&'static str>) =
+            names.iter().partition(|name| TABLES_OF_REPOSITORIES.contains(name));
         let files: Vec<(&'static str, TableFiles)> = names
             .par_iter()
             .map(|name| Ok((*name, TableFiles::verified(manifest, folder, name)?)))
@@ -55,7 +59,11 @@ impl Snapshot {
         let partitions = partitions.collect::<Result<Vec<_>, _>>()?;
         let is_dated = |name: &&'static str| manifest.parts.iter().all(|part| part.undated_rows(name) == Some(0));
         let dated = names.iter().copied().filter(is_dated);
-        Ok(of_parts(0..count)?.with_dated(dated).with_partitions(partitions))
+        let histories = if of_repositories.is_empty() { Histories::default() } else { self.histories()? };
+        let of_repositories: Vec<_> =
+            of_repositories.into_iter().map(|name| Ok((name, histories.table(name)?))).collect::<Result<_, Error>>()?;
+        let whole = of_parts(0..count)?.into_iter().chain(of_repositories);
+        Ok(whole.collect::<Frames>().with_dated(dated).with_partitions(partitions))
     }
 }
 
@@ -82,19 +90,6 @@ impl TableFiles {
     /// The rows of some parts.
     fn scan(&self, positions: &Range<usize>) -> PolarsResult<LazyFrame> {
         let paths = self.files.iter().filter(|(position, _)| positions.contains(position));
-        let paths: Vec<PlRefPath> = paths.map(|(_, path)| path.clone()).collect();
-        if paths.is_empty() {
-            // Archives of earlier versions lack some tables.
-            return Ok(DataFrame::empty_with_schema(&self.schema).lazy());
-        }
-        // They also lack some columns, which are NULL.
-        let options =
-            ScanArgsParquet { schema: Some(Arc::clone(&self.schema)), allow_missing_columns: true, ..options() };
-        LazyFrame::scan_parquet_files(paths.into(), options)
+        scan(paths.map(|(_, path)| path.clone()).collect(), &self.schema)
     }
-}
-
-/// How files of an archive are scanned: a path may contain characters that are patterns elsewhere.
-pub(super) fn options() -> ScanArgsParquet {
-    ScanArgsParquet { glob: false, ..ScanArgsParquet::default() }
 }

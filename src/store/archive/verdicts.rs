@@ -8,7 +8,7 @@ use super::error::Error;
 use super::generations::Snapshot;
 use super::layout::file_of;
 use super::manifest::Part;
-use super::tables::options;
+use super::table_files::options;
 use crate::base::time::Time;
 use crate::ledger::{SessionKey, SessionKeys};
 use crate::model::verdict::{MatchedBy, Verdict};

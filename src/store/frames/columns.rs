@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use super::column::{Field, Get};
 use super::kind;
-use crate::base::text::Symbol;
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::model::errors::ErrorKind;
 use crate::model::health::Reject;
+use crate::model::repository::{CommitFileRow, CommitRow, PullRequestRow};
 use crate::model::session::{CommandKind, MatchedBy, Operation, Sign, Tokens};
 use crate::model::source::Source;
 use crate::model::tables::{
@@ -47,6 +48,11 @@ pub struct Unread<'a> {
 /// Names that a log lists.
 fn names(known: Option<&BTreeSet<Symbol>>) -> Option<Vec<&str>> {
     known.map(|names| names.iter().map(Symbol::as_str).collect())
+}
+
+/// Hashes that are separated by spaces.
+fn hashes(printed: Option<&SharedStr>) -> Option<Vec<&str>> {
+    printed.map(|hashes| hashes.split(' ').filter(|hash| !hash.is_empty()).collect())
 }
 
 /// A row with a time.
@@ -328,6 +334,7 @@ table! {
         MaybeList SKILLS_OFFERED "The same of skills", |it| names(it.row.session.offer.skills.as_ref());
         Int SKILLS_OFFERED_BYTES "Bytes of the list of skills that the model reads", |it| it.row.session.offer.skills_bytes;
         MaybeList MCP_SERVERS_OFFERED "The same of MCP servers", |it| names(it.row.session.offer.mcp_servers.as_ref());
+        List PULL_REQUESTS "Addresses of pull requests that it made, or that its log links to it", |it| it.row.session.pull_requests.iter().map(SharedStr::as_str).collect();
         Text PROMPT "The first text that a human typed, with --content text", |it| it.row.session.prompt;
         Text TEXT "The last text of the assistant, with --content text", |it| it.row.session.text;
     }
@@ -399,6 +406,7 @@ table! {
         Text SKILL "The skill that the call loads: a call of a tool for skills, or a read of a SKILL.md", |it| it.row.call.skill;
         MaybeFlag RESULT_FAILED_TESTS "Of a call of the kind test: whether its result states that tests failed, whatever the exit status; NULL where it does not state it", |it| it.row.call.result_failed_tests;
         Choice SIGN "Sign that the session's result should not be trusted: verifier_changed, verifier_read, test_deleted, test_skipped, clock_set, history_searched, upstream_fetched or web_used", |it| it.row.call.sign.map(Sign::as_str);
+        MaybeList COMMITS "Beginnings of the hashes of commits that the call made, or moved a branch to, as git printed them; empty if it made commits and printed none, else NULL", |it| hashes(it.row.call.commits.as_ref());
     }
 }
 
@@ -413,6 +421,7 @@ table! {
         Choice OPERATION "create, update, delete or move; NULL where the log does not distinguish new files from old ones", |it| it.row.change.operation.map(Operation::as_str);
         Int LINES_ADDED "Lines added", |it| it.row.change.lines_added;
         Int LINES_REMOVED "Lines removed", |it| it.row.change.lines_removed;
+        Text LINE_SKETCH "The 16 smallest hashes of the added lines, 8 hexadecimal digits each; of a file that is written whole, of all its lines; NULL where the log does not show the lines", |it| it.row.change.line_sketch;
     }
 }
 
@@ -520,5 +529,74 @@ table! {
         Flag HAS_COUNTS "Whether they contain token counts or costs above 0, by the names of their members", |it| it.row.contents.has_counts;
         Flag HAS_MODEL "Whether they contain a model", |it| it.row.contents.has_model;
         Flag HAS_ERROR "Whether they contain an error", |it| it.row.contents.has_error;
+    }
+}
+
+table! {
+    /// One row per repository and commit.
+    commits['a] of &'a CommitRow
+    {
+        Word REPOSITORY "host/owner/name of the remote, else the name of the root directory", |it| &it.repository;
+        Text DIRECTORY "The root directory of the repository, where it was scanned", |it| it.directory;
+        Word COMMIT "The hash of the commit", |it| &it.commit;
+        Int PARENTS "Number of its parents: 0 for a first commit, 2 for a merge", |it| Some(it.parents);
+        Text AUTHOR "The author's name", |it| it.author;
+        Time COMMITTED_AT "When it was committed", |it| it.committed_at;
+        Time AUTHORED_AT "When it was written; a rebase keeps this time", |it| it.authored_at;
+        Date DAY "Day of committed_at in UTC", |it| it.committed_at.map(Time::day);
+        Date WEEK "Monday of its week in UTC", |it| it.committed_at.map(Time::week);
+        Text SUBJECT "The first line of its message", |it| it.subject;
+        List BRANCHES "Branches other than the default one that contain it, or whose merge brought it in", |it| it.branches.iter().map(String::as_str).collect();
+        MaybeFlag ON_DEFAULT "Whether the default branch contains it; NULL if no default branch is known", |it| it.on_default;
+        Time MERGED_AT "When the default branch first contained it", |it| it.merged_at;
+        List TAGS "Tags of the commit", |it| it.tags.iter().map(String::as_str).collect();
+        Int PULL_REQUEST "Number of the pull request that brought it in, from messages of merges and squash merges", |it| it.pull_request;
+        Text REVERTS "The commit that it reverts, by its message or because its patch is the inverse", |it| it.reverts;
+        List COAUTHORS "Names in Co-Authored-By", |it| it.coauthors.iter().map(String::as_str).collect();
+        List SESSION_IDS "Sessions that the message or a note of the commit names", |it| it.session_ids.iter().map(String::as_str).collect();
+        Hash PATCH_ID "Equal for equal changes: after a rebase, or a cherry-pick", |it| it.patch_id;
+        Int FILES "Changed files; NULL for merges and if objects are missing", |it| it.files;
+        Int LINES_ADDED "Lines added, as files", |it| it.lines_added;
+        Int LINES_REMOVED "Lines removed, as files", |it| it.lines_removed;
+        Int LINES_SURVIVING "The added lines that the default branch still has", |it| it.lines_surviving;
+        Int LINES_GONE_SOON "The added lines that later commits of the default branch removed within 14 days; NULL before these have passed", |it| it.lines_gone_soon;
+    }
+}
+
+table! {
+    /// One row per commit and changed file.
+    commit_files['a] of &'a CommitFileRow
+    {
+        Word REPOSITORY "As in commits", |it| &it.repository;
+        Word COMMIT "The hash of the commit", |it| &it.commit;
+        Word PATH "The file, from the root directory of the repository", |it| &it.path;
+        Text OLD_PATH "Its earlier path, of a moved file", |it| it.old_path;
+        Choice OPERATION "create, update, delete or move", |it| Some(it.operation.as_str());
+        Int LINES_ADDED "Lines added; NULL for binary files and if objects are missing", |it| it.lines_added;
+        Int LINES_REMOVED "Lines removed, as lines_added", |it| it.lines_removed;
+        Text LINE_HASHES "Hashes of the added lines of 12 or more characters, eight hexadecimal digits each, sorted", |it| it.line_hashes;
+    }
+}
+
+table! {
+    /// One row per pull request or merge request, from files of a hosting service.
+    pull_requests['a] of &'a PullRequestRow
+    {
+        Word REPOSITORY "host/owner/name, from its URL", |it| &it.repository;
+        Int NUMBER "Its number", |it| Some(it.number);
+        Text URL "Its address", |it| it.url;
+        Text TITLE "Its title", |it| it.title;
+        Word STATE "open, merged or closed", |it| it.state.as_str();
+        Text AUTHOR "The account of its author", |it| it.author;
+        Text BRANCH "The branch that it merges", |it| it.branch;
+        Text BASE "The branch that it merges into", |it| it.base;
+        Time CREATED_AT "When it was opened", |it| it.created_at;
+        Time MERGED_AT "When it was merged", |it| it.merged_at;
+        Time CLOSED_AT "When it was closed or merged", |it| it.closed_at;
+        Text MERGE_COMMIT "The commit that merged it", |it| it.merge_commit;
+        List COMMITS "The hashes of its commits, as far as the file contains them", |it| it.commits.iter().map(String::as_str).collect();
+        Int REVIEWS "Reviews that asked for changes or approved", |it| it.reviews;
+        Int LINES_ADDED "Lines added", |it| it.lines_added;
+        Int LINES_REMOVED "Lines removed", |it| it.lines_removed;
     }
 }

@@ -20,10 +20,13 @@ mod tables;
 
 pub use column::{time_type, time_value};
 pub use columns::{
-    events, file_changes, limits, rejects, sessions, sources, tool_calls, turns, unknown_records, verdicts,
+    commit_files, commits, events, file_changes, limits, pull_requests, rejects, sessions, sources, tool_calls, turns,
+    unknown_records, verdicts,
 };
 pub use read::{TypedRows, for_each_batch};
 pub(crate) use read::{computed_columns, rows};
 pub use rows::{count_undated, drop_rows, frames, row_sets};
-pub use schema::{Described, TABLES, TABLES_OF_FILES, schema, schema_hash, schema_of};
+pub use schema::{
+    Described, TABLES, TABLES_OF_FILES, TABLES_OF_LOGS, TABLES_OF_REPOSITORIES, schema, schema_hash, schema_of,
+};
 pub use tables::Frames;

@@ -96,7 +96,7 @@ pub(crate) use rows;
 
 /// Declares names of columns that a report computes, with their kinds, as [`columns`](super::columns) does it for the tables.
 macro_rules! computed_columns {
-    ($($(#[$about:meta])* $visibility:vis $name:ident: $kind:ident = $text:literal;)+) => {$(
+    ($($(#[$about:meta])* $visibility:vis $name:ident: $kind:ident = $text:expr;)+) => {$(
         $(#[$about])*
         $visibility const $name: &str = $text;
         $(#[$about])*

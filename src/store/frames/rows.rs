@@ -6,8 +6,8 @@ use polars_parquet::write::ParquetType;
 
 use super::column::{Arrays, ColumnPages, Field};
 use super::columns::{
-    Judged, Lost, RowContext, Unread, events, file_changes, limits, rejects, sessions, sources, tool_calls, turns,
-    unknown_records, verdicts,
+    Judged, Lost, RowContext, Unread, commit_files, commits, events, file_changes, limits, pull_requests, rejects,
+    sessions, sources, tool_calls, turns, unknown_records, verdicts,
 };
 use super::schema::{TABLES, schema_of};
 use crate::base::time::Time;
@@ -118,6 +118,9 @@ fn in_batches(
             cut(&tables.verdicts, row, &verdicts::fields(), max_rows, take)
         }
         sources::TABLE => cut(&tables.sources, |source| source, &sources::fields(), max_rows, take),
+        commits::TABLE => cut(&tables.commits, |row| row, &commits::fields(), max_rows, take),
+        commit_files::TABLE => cut(&tables.commit_files, |row| row, &commit_files::fields(), max_rows, take),
+        pull_requests::TABLE => cut(&tables.pull_requests, |row| row, &pull_requests::fields(), max_rows, take),
         unknown_records::TABLE => {
             let unread = tables.sources.iter();
             let unread: Vec<Unread<'_>> = unread

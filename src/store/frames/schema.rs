@@ -4,11 +4,29 @@ use polars::prelude::*;
 
 use super::column::Field;
 use super::columns::{
-    events, file_changes, limits, rejects, sessions, sources, tool_calls, turns, unknown_records, verdicts,
+    commit_files, commits, events, file_changes, limits, pull_requests, rejects, sessions, sources, tool_calls, turns,
+    unknown_records, verdicts,
 };
 
 /// The names of the tables, in their order.
-pub const TABLES: [&str; 10] = [
+pub const TABLES: [&str; 13] = [
+    sessions::TABLE,
+    turns::TABLE,
+    tool_calls::TABLE,
+    file_changes::TABLE,
+    events::TABLE,
+    limits::TABLE,
+    verdicts::TABLE,
+    sources::TABLE,
+    rejects::TABLE,
+    unknown_records::TABLE,
+    commits::TABLE,
+    commit_files::TABLE,
+    pull_requests::TABLE,
+];
+
+/// The tables with rows of logs, which each part of an archive has.
+pub const TABLES_OF_LOGS: [&str; 10] = [
     sessions::TABLE,
     turns::TABLE,
     tool_calls::TABLE,
@@ -23,6 +41,9 @@ pub const TABLES: [&str; 10] = [
 
 /// The tables with rows of files, which are not rows of sessions.
 pub const TABLES_OF_FILES: [&str; 3] = [sources::TABLE, rejects::TABLE, unknown_records::TABLE];
+
+/// The tables with rows of repositories.
+pub const TABLES_OF_REPOSITORIES: [&str; 3] = [commits::TABLE, commit_files::TABLE, pull_requests::TABLE];
 
 /// The schema of a table.
 pub fn schema_of(table: &str) -> Schema {
@@ -78,6 +99,9 @@ pub fn schema() -> Vec<Described> {
         .chain(of(sources::TABLE, sources::fields()))
         .chain(of(rejects::TABLE, rejects::fields()))
         .chain(of(unknown_records::TABLE, unknown_records::fields()))
+        .chain(of(commits::TABLE, commits::fields()))
+        .chain(of(commit_files::TABLE, commit_files::fields()))
+        .chain(of(pull_requests::TABLE, pull_requests::fields()))
         .collect()
 }
 

@@ -18,6 +18,9 @@ TABLES = (
     "sources",
     "rejects",
     "unknown_records",
+    "commits",
+    "commit_files",
+    "pull_requests",
 )
 
 

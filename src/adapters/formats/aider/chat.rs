@@ -29,6 +29,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use crate::adapters::engine::text_loop::{TextFold, fold_text};
 use crate::adapters::engine::{Adapter, Context};
 use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::history;
 use crate::adapters::shared::ids::{counts_name, hashed_id};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -195,6 +196,8 @@ impl Chat {
         } else if let Some(rest) = text.strip_prefix("Did not apply edit to ") {
             let path = rest.strip_suffix("(--dry-run)").unwrap_or(rest).trim();
             self.edit(path, CallStatus::Error, line);
+        } else if let Some(commit) = text.strip_prefix("Commit ") {
+            self.commit(commit);
         } else if let Some(command) = text.strip_prefix("Running ").filter(|command| !command.ends_with("...")) {
             let call = self.call("run", line);
             self.builder.session.tool_calls[call].category = "shell".into();
@@ -222,6 +225,15 @@ impl Chat {
         event.key = Some(name.into());
         event.code = Some(code).filter(|code| !code.is_empty()).map(Symbol::new);
         event.message = Some(message).filter(|message| !message.is_empty()).map(brief);
+    }
+
+    /// Aider commits its edits itself: `Commit 0123abc subject`. The commit is that of the last edit before it.
+    fn commit(&mut self, text: &str) {
+        let hash = text.split(' ').next().filter(|word| history::is_hash(word));
+        let mut calls = self.builder.session.tool_calls.iter_mut().rev();
+        if let (Some(hash), Some(call)) = (hash, calls.find(|call| call.category == "edit")) {
+            call.commits = Some(hash.into());
+        }
     }
 
     fn call(&mut self, tool: &str, line: i64) -> usize {

@@ -34,6 +34,7 @@
 //! | exit code | of a failed shell call: `Exit code N` at the beginning of its text |
 //! | call duration | `toolUseResult.durationMs`, `totalDurationMs` or `durationSeconds`, else the result's time less the call's |
 //! | file change | `toolUseResult.filePath`, `type`, `structuredPatch`; a new file's lines from its `content`. `agent_progress` and subagents' files contain none of these: the lines are those of a line diff of the call's arguments (the same numbers in 778 of 781 edits that have both), unknown with `replace_all`. A write adds all lines of its content; the lines that it replaces in an older file are unknown |
+//! | pull requests | `prUrl` of `pr-link`, and what calls that make them print |
 //! | events | `compact_boundary` (compaction), `api_error` (retry), lines with `isApiErrorMessage` (error), first record of an agent (subagent), refused calls |
 //! | user turns | user lines with text or an image, except results, `isMeta`, `isCompactSummary`, sidechains, and texts that the program writes (`<command-name>`, `<local-command-…`, `<system-reminder>`, `<bash-…`, `[Request interrupted`). `origin.kind`, `promptSource` and `turnOrigin` state the author; without them, texts that begin as messages of other agents are not typed (`<task-notification>`, `Another Claude session sent a message:`, `<teammate-message`, `<cross-session-message`, `[Cross-session`, `[Subagent hand-back]`). Also attachments of the type `queued_command` with `commandMode: prompt` |
 //! | status | there is no end record: `error` if the last main record is an API error; `aborted` if it is "[Request interrupted by user…"; `success` if the last main response did not stop for a tool and none of its calls is open; else `incomplete` |
@@ -50,7 +51,7 @@
 use self::records::Record;
 use self::session::Session;
 pub(crate) use self::side_records::is_auxiliary;
-use self::side_records::{CostState, ForkContext};
+use self::side_records::{CostState, ForkContext, PullRequestLink};
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::json::fields::Maybe;
@@ -131,7 +132,7 @@ impl Fold for Transcript {
 impl Transcript {
     fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         match record.kind.as_str() {
-            "assistant" | "user" | "system" | "progress" | "cost-state" => {}
+            "assistant" | "user" | "system" | "progress" | "cost-state" | "pr-link" => {}
             "attachment" if record.attachment.as_ref().is_some_and(|it| it.is_prompt()) => {}
             "attachment" if record.attachment.as_ref().is_some_and(|it| it.is_offer()) => {
                 self.offered(record, line);
@@ -152,6 +153,11 @@ impl Transcript {
         };
         let new = || Session::new(&self.context, id, line.number);
         let Some(session) = self.sessions.get(id, line.number, new) else { return RecordKind::Known };
+        if record.kind.as_str() == "pr-link" {
+            let link: PullRequestLink<'_> = Raw(line.bytes).read();
+            session.conversation.builder.session.pull_requests.extend(link.address());
+            return RecordKind::Known;
+        }
         if record.kind.as_str() == "cost-state" {
             let state: CostState<'_> = Raw(line.bytes).read();
             session.conversation.builder.session.totals.extend(state.total(

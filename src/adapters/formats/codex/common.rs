@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::builder::{Builder, brief};
+use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::tools;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -332,8 +333,11 @@ impl Edit<'_> {
             None => (path, operation),
         };
         let lines = match operation {
-            Some(Operation::Create) if self.content.is_some() => Some((tools::line_count_in(&self.content), 0)),
-            Some(Operation::Delete) if self.content.is_some() => Some((0, tools::line_count_in(&self.content))),
+            Some(Operation::Create) if self.content.is_some() => Some(tools::written_lines_in(&self.content)),
+            Some(Operation::Delete) if self.content.is_some() => {
+                let removed = tools::written_lines_in(&self.content).added;
+                Some(ChangedLines { removed, ..ChangedLines::none() })
+            }
             _ => (!self.unified_diff.escaped().is_empty()).then(|| tools::diff_lines_in(&self.unified_diff)),
         };
         builder.change(call, path, operation, lines, line, time);

@@ -35,7 +35,7 @@ use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, Recor
 use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::hashed_id;
-use crate::adapters::shared::{changes, tools, usage};
+use crate::adapters::shared::{changes, usage};
 use crate::base::time::Time;
 use crate::json::fields::{Count, Maybe, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
@@ -287,7 +287,7 @@ fn call(builder: &mut Builder, block: &Block<'_>, line: i64, time: Option<Time>)
             builder.change(call, path, Some(Operation::Update), lines, line, time);
         }
         ("write", _, Some(path)) => {
-            let lines = arguments.written().map(|text| (tools::line_count(text), 0));
+            let lines = arguments.written_lines();
             builder.change(call, path, Some(Operation::Create), lines, line, time);
         }
         _ => {}

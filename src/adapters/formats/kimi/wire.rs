@@ -50,6 +50,7 @@ use self::code::Code;
 use self::records::{Message, Payload, Record};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::ids::{counts_name, hashed_id};
 use crate::adapters::shared::{subagents, tools, usage};
 use crate::base::text::Symbol;
@@ -385,8 +386,12 @@ fn result(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, l
         let is_new = is_write && diff.is_some_and(|diff| diff.old_text.some().is_none() && !diff.is_summary.is_true());
         let operation = diff.map(|_| if is_new { Operation::Create } else { Operation::Update });
         // The parts of an edit include unchanged lines around it: only the lines of a new file are all added.
-        let lines = diff.filter(|_| is_new).map(|diff| (tools::line_count(diff.new_text.as_str()), 0));
-        builder.change(call, &path, operation, lines, line, time);
+        let lines = diff.filter(|_| is_new).map(|diff| ChangedLines::written(diff.new_text.as_str()));
+        let change = builder.change(call, &path, operation, lines, line, time);
+        if let (None, Some(diff)) = (lines, diff) {
+            let changed = tools::changed_lines(diff.old_text.as_str(), diff.new_text.as_str());
+            builder.sketch(change, changed.and_then(|lines| lines.sketch));
+        }
     }
 }
 

@@ -6,6 +6,8 @@
 
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::changed_lines::{ChangedLines, Sketch};
+use crate::adapters::shared::tools::PatchedFile;
 use crate::adapters::shared::{subagents, tools};
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
@@ -249,10 +251,12 @@ impl Part<'_> {
         let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
         let metadata = &state.metadata;
         match (tools::category(self.tool.as_str()), arguments.patch(), arguments.file()) {
-            ("edit", Some(_), _) if metadata.files.blocks.iter().any(|it| it.file_path.some().is_some()) => {
+            ("edit", Some(patch), _) if metadata.files.blocks.iter().any(|it| it.file_path.some().is_some()) => {
+                let patched = tools::patched_files(patch);
                 for file in &metadata.files.blocks {
                     if let Some(path) = file.move_path.some().or_else(|| file.file_path.some()) {
-                        let lines = file.additions.get().zip(file.deletions.get());
+                        let counted = file.additions.get().zip(file.deletions.get()).map(ChangedLines::counted);
+                        let lines = counted.map(|lines| lines.or_sketch(|| sketch_of(&patched, path)));
                         builder.change(call, path, Operation::from_word(file.kind.as_str()), lines, line, start);
                     }
                 }
@@ -268,10 +272,14 @@ impl Part<'_> {
                     (_, None) => None,
                 };
                 let lines = metadata.diff.some().map(|diff| tools::diff_lines(tools::lines(diff)));
-                let lines = lines.or_else(|| diff.additions.get().zip(diff.deletions.get()));
-                let written = || arguments.written().map(|text| (tools::line_count(text), 0));
-                let lines = lines.or_else(|| written().filter(|_| operation == Some(Operation::Create)));
-                builder.change(call, file, operation, lines, line, start);
+                let lines =
+                    lines.or_else(|| Some(ChangedLines::counted(diff.additions.get().zip(diff.deletions.get())?)));
+                let written = || arguments.written_lines().filter(|_| operation == Some(Operation::Create));
+                let lines = lines.or_else(written);
+                let change = builder.change(call, file, operation, lines, line, start);
+                if lines.is_none_or(|lines| lines.sketch.is_none()) {
+                    builder.sketch(change, arguments.written().map(Sketch::of_text));
+                }
             }
             _ => {}
         }
@@ -334,6 +342,11 @@ impl Error<'_> {
         event.code = self.name.owned();
         event.message = Some(brief(message));
     }
+}
+
+/// The lines that a patch adds to a file, whose path may be longer than in the patch.
+fn sketch_of(patched: &[PatchedFile], path: &str) -> Option<Sketch> {
+    patched.iter().find(|file| path.ends_with(&file.path))?.lines.sketch
 }
 
 /// Whether an error is a refusal of OpenCode's permission system.

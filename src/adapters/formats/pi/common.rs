@@ -262,8 +262,10 @@ impl Agent {
                 let written = arguments.and_then(Arguments::written_lines).filter(|_| category == "write");
                 let lines = if self.has_details { None } else { tools::lines_in_arguments(block.arguments.raw) };
                 let change = self.builder.change(call, file, operation, lines, line, answered);
-                let change = &mut self.builder.session.file_changes[change];
-                change.lines_added = written.or(change.lines_added);
+                if let Some(written) = written {
+                    self.builder.session.file_changes[change].lines_added = Some(written.added);
+                    self.builder.sketch(change, written.sketch);
+                }
             }
         }
         if is_turn
@@ -405,7 +407,8 @@ mod tests {
     fn diffs_are_counted_with_their_escapes() {
         let lines = |diff: &str| {
             let details = format!(r#"{{"diff":{diff},"exitCode":0}}"#);
-            tools::diff_lines_in(&json::from_slice::<Details<'_>>(details.as_bytes()).unwrap().diff)
+            let details: Details<'_> = json::from_slice(details.as_bytes()).unwrap();
+            tools::diff_lines_in(&details.diff).counts()
         };
         assert_eq!(lines(r#""--- a\n+++ b\n+x\n-\"y\"\n \q\n+""#), (2, 1));
         assert_eq!(lines("null"), (0, 0));

@@ -3,41 +3,20 @@
 use std::borrow::Cow;
 use std::iter::Peekable;
 
+use super::command::ShellCommand;
 use super::kind::{self, Nested, Purpose};
 use super::redirections::Redirections;
 use super::skip::{options_with_values, skip_body, skip_command, skip_group, skip_options, skip_pattern};
 use super::words::{Token, Tokens, base_name, substitutions};
+use crate::adapters::shared::history::{self, History};
 use crate::adapters::shared::{names, signs};
-use crate::base::text::{SharedStr, Symbol};
+use crate::base::text::SharedStr;
 use crate::json::Raw;
 use crate::json::fields::Text;
 use crate::model::session::{CommandKind, Sign};
 
 /// The deepest shell within shells whose command is read.
 const DEPTH: u32 = 4;
-
-/// What a shell command runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ShellCommand {
-    /// Base name of the first program, after `bash -lc`, `env`, `sudo`, `timeout`, assignments and `cd … &&`.
-    pub program: Option<SharedStr>,
-    /// The kind of its most important simple command; `None` for an empty command.
-    pub kind: Option<CommandKind>,
-    /// The skill whose instructions it prints.
-    pub skill: Option<Symbol>,
-    /// A sign that the result of the session should not be trusted.
-    pub sign: Option<Sign>,
-}
-
-impl ShellCommand {
-    /// Adds the skill of a command that prints its instructions. `texts` are the command, or its words.
-    fn with_skill<'t>(mut self, texts: impl IntoIterator<Item = &'t str>) -> Self {
-        if self.kind == Some(CommandKind::Read) {
-            self.skill = texts.into_iter().filter_map(names::skill_in_command).last();
-        }
-        self
-    }
-}
 
 /// Parses a command.
 pub fn shell_command(command: &str) -> ShellCommand {
@@ -74,6 +53,8 @@ struct Found {
     has_words: bool,
     /// The sign of a simple command that proves most.
     sign: Option<Sign>,
+    /// What the simple commands add to the history of a repository.
+    history: History,
 }
 
 impl From<Found> for ShellCommand {
@@ -85,6 +66,7 @@ impl From<Found> for ShellCommand {
             kind: kind.or_else(|| found.has_words.then_some(CommandKind::Other)),
             skill: None,
             sign: found.sign,
+            history: found.history,
         }
     }
 }
@@ -241,12 +223,14 @@ impl Found {
                 _ => is_program_name(name).then(|| name.into()),
             };
         }
-        let (purpose, sign) = if let Some(inner) = inner {
-            (inner.purpose, inner.sign)
+        let (purpose, sign, history) = if let Some(inner) = inner {
+            (inner.purpose, inner.sign, inner.history)
         } else {
-            let purpose = kind::purpose(&words, nested(depth));
-            (Some(purpose), signs::of_command(name, words.get(1..).unwrap_or_default(), purpose.kind))
+            let (purpose, arguments) = (kind::purpose(&words, nested(depth)), words.get(1..).unwrap_or_default());
+            let sign = signs::of_command(name, arguments, purpose.kind);
+            (Some(purpose), sign, history::of_command(name, arguments))
         };
+        self.history = self.history.and(history);
         self.sign = [sign, redirections.sign].into_iter().fold(self.sign, Sign::stronger);
         let purpose = purpose.unwrap_or(Purpose::of(CommandKind::Other)).piped(is_piped);
         // `echo $(…)` is about the command within it.
@@ -283,6 +267,7 @@ impl Found {
     /// Adds what a substitution contains.
     fn add_substituted(&mut self, inner: Self) {
         self.sign = Sign::stronger(self.sign, inner.sign);
+        self.history = self.history.and(inner.history);
         let Some(purpose) = inner.purpose.map(Purpose::substituted) else { return };
         if purpose.kind != CommandKind::Other && self.is_outweighed_by(purpose) {
             self.purpose = Some(purpose);

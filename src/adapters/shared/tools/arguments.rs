@@ -5,7 +5,9 @@ use std::fmt;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{line_count_in, loads_skill};
+use super::{loads_skill, written_lines_in};
+use crate::adapters::shared::changed_lines::ChangedLines;
+use crate::adapters::shared::history::History;
 use crate::adapters::shared::shell::ShellCommand;
 use crate::adapters::shared::{names, shell};
 use crate::base::text::{SharedStr, Symbol};
@@ -37,11 +39,14 @@ pub struct Subject {
     pub skill: Option<Symbol>,
     /// A sign in a shell command that the session's result should not be trusted.
     pub sign: Option<Sign>,
+    /// What a shell command adds to the history of a repository.
+    pub history: History,
 }
 
 impl From<ShellCommand> for Subject {
     fn from(command: ShellCommand) -> Self {
-        Self { target: command.program, command_kind: command.kind, skill: command.skill, sign: command.sign }
+        let ShellCommand { program: target, kind: command_kind, skill, sign, history } = command;
+        Self { target, command_kind, skill, sign, history }
     }
 }
 
@@ -146,9 +151,9 @@ impl Arguments<'_> {
         self.content.is_some().then(|| self.content.as_str())
     }
 
-    /// The number of lines of that content.
-    pub fn written_lines(&self) -> Option<i64> {
-        self.content.is_some().then(|| line_count_in(&self.content))
+    /// The lines of that content.
+    pub fn written_lines(&self) -> Option<ChangedLines> {
+        self.content.is_some().then(|| written_lines_in(&self.content))
     }
 
     /// The type of the agent that the call starts.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::json::Raw;
 use crate::json::fields::{Flag, Text};
 use crate::model::session::Operation;
@@ -13,10 +14,8 @@ pub struct PatchedFile {
     pub path: String,
     /// What is done to it.
     pub operation: Operation,
-    /// Lines added; `None` where the patch does not show them.
-    pub lines_added: Option<i64>,
-    /// Lines removed; `None` for a deleted file, whose lines a patch does not show.
-    pub lines_removed: Option<i64>,
+    /// Its lines. A patch does not show those of a deleted file.
+    pub lines: ChangedLines,
 }
 
 /// The files of a patch in the form `*** Begin Patch`, anywhere in `text`.
@@ -36,16 +35,15 @@ pub fn patched_files(text: &str) -> Vec<PatchedFile> {
         .into_iter()
         .find_map(|(mark, operation)| line.strip_prefix(mark).map(|path| (path.trim(), operation)));
         if let Some((path, operation)) = header {
-            let lines = (operation != Operation::Delete).then_some(0);
-            files.push(PatchedFile { path: path.to_owned(), operation, lines_added: Some(0), lines_removed: lines });
+            files.push(PatchedFile { path: path.to_owned(), operation, lines: ChangedLines::none() });
         } else if let Some(file) = files.last_mut() {
             if let Some(path) = line.strip_prefix("*** Move to: ") {
                 path.trim().clone_into(&mut file.path);
                 file.operation = Operation::Move;
-            } else if line.starts_with('+') {
-                file.lines_added = file.lines_added.map(|it| it + 1);
+            } else if let Some(added) = line.strip_prefix('+') {
+                file.lines.add(added);
             } else if line.starts_with('-') {
-                file.lines_removed = file.lines_removed.map(|it| it + 1);
+                file.lines.removed += 1;
             }
         }
     }
@@ -66,18 +64,21 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Lines that a diff adds and removes. Its headers (`+++`, `---`) are not among them.
-pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> (i64, i64) {
-    let (mut added, mut removed) = (0, 0);
+pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> ChangedLines {
+    let mut changed = ChangedLines::none();
     for line in lines {
-        match line.as_bytes() {
-            [b'+', b'+', b'+', b' ', ..] | [b'-', b'-', b'-', b' ', ..] => {}
-            [b'+', ..] => added += 1,
-            [b'-', ..] => removed += 1,
-            _ => {}
+        if line.starts_with("+++ ") || line.starts_with("--- ") {
+            continue;
+        }
+        if let Some(added) = line.strip_prefix('+') {
+            changed.add(added);
+        } else if line.starts_with('-') {
+            changed.removed += 1;
         }
     }
-    (added, removed)
+    changed
 }
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Replacement<'a> {
@@ -92,24 +93,23 @@ struct Replacement<'a> {
 /// Lines added and removed, as the arguments of an edit show them; `None` if they do not.
 ///
 /// In 778 of 781 edits of Claude Code these are the numbers of the patch that it logs.
-pub fn lines_in_arguments(arguments: Raw<'_>) -> Option<(i64, i64)> {
+pub fn lines_in_arguments(arguments: Raw<'_>) -> Option<ChangedLines> {
     let all: Replacement<'_> = arguments.read();
     let single = std::slice::from_ref(&all);
-    let mut sum = (0, 0);
+    let mut sum = ChangedLines::none();
     for replacement in if all.edits.is_empty() { single } else { all.edits.as_slice() } {
         let (old, new) = (replacement.old_string.0.as_deref()?, replacement.new_string.0.as_deref()?);
         // Arguments do not show how often the text occurs.
         if replacement.replace_all.is_true() {
             return None;
         }
-        let (added, removed) = changed_lines(old, new)?;
-        sum = (sum.0 + added, sum.1 + removed);
+        sum = sum.plus(changed_lines(old, new)?);
     }
     Some(sum)
 }
 
 /// Lines added and removed by the shortest line diff of two texts; `None` if they have too many lines to compare.
-pub fn changed_lines(old: &str, new: &str) -> Option<(i64, i64)> {
+pub fn changed_lines(old: &str, new: &str) -> Option<ChangedLines> {
     /// The time grows with the square of the number.
     const MOST_LINES: usize = 2000;
     // An empty text has no line, not an empty one.
@@ -118,11 +118,12 @@ pub fn changed_lines(old: &str, new: &str) -> Option<(i64, i64)> {
         return None;
     }
     let operations = similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new);
-    let count = |range: fn(&similar::DiffOp) -> std::ops::Range<usize>| {
-        let changed = operations.iter().filter(|operation| operation.tag() != similar::DiffTag::Equal);
-        i64::try_from(changed.map(|operation| range(operation).len()).sum::<usize>()).ok()
-    };
-    Some((count(similar::DiffOp::new_range)?, count(similar::DiffOp::old_range)?))
+    let mut changed = ChangedLines::none();
+    for operation in operations.iter().filter(|operation| operation.tag() != similar::DiffTag::Equal) {
+        new.get(operation.new_range())?.iter().for_each(|line| changed.add(line));
+        changed.removed += i64::try_from(operation.old_range().len()).ok()?;
+    }
+    Some(changed)
 }
 
 /// Number of lines of a text; a last one without its newline counts.
@@ -136,21 +137,13 @@ mod tests {
     #[test]
     fn a_patch_names_its_files() {
         let patch = "apply_patch <<'E'\n*** Begin Patch\n*** Add File: a\n+1\n+2\n*** Update File: b\n*** Move to: c\n@@\n-x\n+y\n z\n*** Delete File: d\n*** End Patch\nE";
-        let file = |path: &str, operation, lines_added, lines_removed| PatchedFile {
-            path: path.into(),
-            operation,
-            lines_added,
-            lines_removed,
-        };
+        let files = patched_files(patch);
+        let files: Vec<_> = files.iter().map(|it| (it.path.as_str(), it.operation, it.lines.counts())).collect();
         assert_eq!(
-            patched_files(patch),
-            [
-                file("a", Operation::Create, Some(2), Some(0)),
-                file("c", Operation::Move, Some(1), Some(1)),
-                file("d", Operation::Delete, Some(0), None),
-            ]
+            files,
+            [("a", Operation::Create, (2, 0)), ("c", Operation::Move, (1, 1)), ("d", Operation::Delete, (0, 0)),]
         );
-        assert_eq!(diff_lines(lines("--- a\n+++ b\n@@\n-x\n+y\n+z")), (2, 1));
+        assert_eq!(diff_lines(lines("--- a\n+++ b\n@@\n-x\n+y\n+z")).counts(), (2, 1));
     }
 
     /// Of all texts of up to six of these.

@@ -1,11 +1,30 @@
-//! Lines of texts that are still escaped as in the log, counted without unescaping them first.
+//! Lines of texts in a log. Those of a text with invalid escapes are counted, too: only their sketch is unknown.
 
 use super::{diff_lines, line_count, lines};
+use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::json;
 use crate::json::fields::LazyText;
 
-/// [`diff_lines`] of a string in a log, whose escapes are not undone for that.
-pub fn diff_lines_in(diff: &LazyText<'_>) -> (i64, i64) {
+/// [`diff_lines`] of a string in a log.
+pub fn diff_lines_in(diff: &LazyText<'_>) -> ChangedLines {
+    match unescaped(diff) {
+        Some(text) => diff_lines(lines(text)),
+        None => ChangedLines::counted(escaped_diff_lines(diff)),
+    }
+}
+
+/// [`ChangedLines::written`] for a string in a log.
+pub fn written_lines_in(text: &LazyText<'_>) -> ChangedLines {
+    unescaped(text).map_or_else(|| ChangedLines::counted((line_count_in(text), 0)), ChangedLines::written)
+}
+
+/// The text, unless its escapes are invalid: then it has the quotes that are around it in the log.
+fn unescaped<'t>(text: &'t LazyText<'_>) -> Option<&'t str> {
+    Some(text.as_str()).filter(|plain| plain.len() <= text.escaped().len())
+}
+
+/// [`diff_lines`] of a string whose escapes are not undone for that.
+fn escaped_diff_lines(diff: &LazyText<'_>) -> (i64, i64) {
     let text = diff.escaped();
     let (mut added, mut removed) = (0, 0);
     let is_plain = each_line(text, |line| match line {
@@ -24,11 +43,11 @@ pub fn diff_lines_in(diff: &LazyText<'_>) -> (i64, i64) {
         }
         _ => true,
     });
-    if is_plain { (added, removed) } else { diff_lines(lines(diff.as_str())) }
+    if is_plain { (added, removed) } else { diff_lines(lines(diff.as_str())).counts() }
 }
 
-/// [`line_count`] of a string in a log, whose escapes are not undone for that.
-pub fn line_count_in(text: &LazyText<'_>) -> i64 {
+/// [`line_count`] of a string whose escapes are not undone for that.
+fn line_count_in(text: &LazyText<'_>) -> i64 {
     let mut count = 0;
     let is_plain = each_line(text.escaped(), |_| {
         count += 1;
@@ -80,6 +99,7 @@ mod tests {
                 let string = format!("\"{}\"", (0..length).map(letter).collect::<String>());
                 let text: LazyText<'_> = json::from_slice(string.as_bytes()).unwrap();
                 let plain: String = serde_json::from_str(&string).unwrap();
+                assert_eq!(escaped_diff_lines(&text), diff_lines(lines(&plain)).counts(), "{string}");
                 assert_eq!(diff_lines_in(&text), diff_lines(lines(&plain)), "{string}");
                 assert_eq!(line_count_in(&text), line_count(&plain), "{string}");
             }
@@ -91,7 +111,7 @@ mod tests {
             ("\"\"", (0, 0)),
         ] {
             let text: LazyText<'_> = json::from_slice(string.as_bytes()).unwrap();
-            assert_eq!(diff_lines_in(&text), expected, "{string}");
+            assert_eq!(diff_lines_in(&text).counts(), expected, "{string}");
         }
     }
 }

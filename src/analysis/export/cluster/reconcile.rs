@@ -13,7 +13,7 @@ use crate::ledger::costs;
 use crate::model::source::{Source, SourceStatus};
 use crate::prices::Catalog;
 use crate::store::archive::{decode_source, encode_source};
-use crate::store::frames::{self, schema_of, turns};
+use crate::store::frames::{self, TABLES_OF_LOGS, schema_of, turns};
 use crate::store::lake::{FACTS, PartitionBy, partition_name};
 
 /// Facts that are reconciled at once, in bytes, unless more of them are linked: some 100,000 turns.
@@ -176,7 +176,8 @@ impl<'a, E: FnMut(DataFrame) -> PolarsResult<()>> Reconciler<'a, E> {
         costs::price(&mut tables, self.catalog);
         let mut files: HashMap<String, BTreeSet<String>> = HashMap::new();
         let mut first_days: HashMap<String, Day> = HashMap::new();
-        for (table, frame) in frames::frames(&tables)? {
+        let of_logs = frames::frames(&tables)?.into_iter().filter(|(table, _)| TABLES_OF_LOGS.contains(table));
+        for (table, frame) in of_logs {
             self.divide(table, &frame, &mut files, &mut first_days)?;
         }
         drop(tables);

@@ -23,7 +23,7 @@ use crate::store::archive::layout::{FACTS, VERSION, file_of};
 use crate::store::archive::manifest::{Manifest, Part};
 use crate::store::archive::part::{self, PartInputs, WrittenPart};
 use crate::store::archive::verdicts::session_keys;
-use crate::store::frames::{TABLES, schema_hash};
+use crate::store::frames::{TABLES_OF_LOGS, schema_hash};
 
 /// Raised when the same facts are reconciled to other tables, so that the next run computes them again.
 const LEDGER: u32 = 12;
@@ -99,7 +99,7 @@ impl Writer {
         catalog: &Catalog,
     ) -> Result<(Manifest, Sources, WrittenVerdicts), Error> {
         let generation = self.next_number();
-        for folder in TABLES.iter().chain([&FACTS]) {
+        for folder in TABLES_OF_LOGS.iter().chain([&FACTS]) {
             let path = self.next.join(folder);
             disk::create_folder(&path).map_err(Error::file(&path))?;
         }

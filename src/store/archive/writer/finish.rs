@@ -11,7 +11,7 @@ use crate::store::archive::generations;
 use crate::store::archive::index::{self, Sources};
 use crate::store::archive::layout::{self, FACTS, INDEX, MANIFEST, POINTER, SPOOL, file_of, name_of};
 use crate::store::archive::manifest::Manifest;
-use crate::store::frames::TABLES;
+use crate::store::frames::TABLES_OF_LOGS;
 
 impl Writer {
     /// Writes the index and the manifest, and makes the generation the current one once all of it is synced to the disk.
@@ -31,7 +31,7 @@ impl Writer {
             for file in [INDEX, MANIFEST] {
                 wait_for(Waited::File(self.next.join(file)));
             }
-            for folder in TABLES.iter().chain([&FACTS, &""]) {
+            for folder in TABLES_OF_LOGS.iter().chain([&FACTS, &""]) {
                 wait_for(Waited::Folder(self.next.join(folder)));
             }
             if self.is_new() {

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::tools;
 use crate::json::fields::Text;
 use crate::json::{self, Raw};
@@ -78,21 +79,19 @@ impl Given<'_> {
         Some((plain(self.server_name), plain(self.tool_name)?))
     }
 
-    /// The number of lines of a file that the call writes.
-    pub(super) fn written_lines(&self) -> Option<i64> {
-        (!self.code_content.is_empty()).then(|| plain(self.code_content).map_or(0, |text| tools::line_count(&text)))
+    /// The lines of a file that the call writes.
+    pub(super) fn written_lines(&self) -> Option<ChangedLines> {
+        let text = || plain(self.code_content).unwrap_or_default();
+        (!self.code_content.is_empty()).then(|| ChangedLines::written(&text()))
     }
 
     /// Lines added and removed by an edit; `None` if a text may be replaced several times.
-    pub(super) fn edited_lines(&self) -> Option<(i64, i64)> {
+    pub(super) fn edited_lines(&self) -> Option<ChangedLines> {
         if !self.replacement_chunks.is_empty() {
             let text = plain(self.replacement_chunks).unwrap_or_default();
             let chunks: Vec<Given<'_>> = Raw(text.as_bytes()).read();
             let lines = chunks.iter().map(Given::edited_lines);
-            return lines.reduce(|sum, lines| {
-                let ((added, removed), (more_added, more_removed)) = sum.zip(lines)?;
-                Some((added + more_added, removed + more_removed))
-            })?;
+            return lines.reduce(|sum, lines| Some(sum?.plus(lines?)))?;
         }
         let is_repeated = self.allow_multiple.text() == "true";
         let (old, new) = (self.target_content, self.replacement_content);
@@ -151,7 +150,10 @@ mod tests {
 
     #[test]
     fn the_lines_of_an_edit_are_those_of_its_chunks() {
-        let lines = |text: &'static str| json::from_slice::<Given<'_>>(text.as_bytes()).unwrap().edited_lines();
+        let lines = |text: &'static str| {
+            let given: Given<'_> = json::from_slice(text.as_bytes()).unwrap();
+            given.edited_lines().map(ChangedLines::counts)
+        };
         assert_eq!(lines(r#"{"TargetContent":"a\nb","ReplacementContent":"a\nc\nd"}"#), Some((2, 1)));
         assert_eq!(lines(r#"{"TargetContent":"\"a\"","ReplacementContent":"\"b\\nc\""}"#), Some((2, 1)));
         assert_eq!(lines(r#"{"TargetContent":"a","ReplacementContent":"b","AllowMultiple":"true"}"#), None);

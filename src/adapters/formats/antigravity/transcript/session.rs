@@ -10,6 +10,7 @@ use super::records::Step;
 use super::results;
 use crate::adapters::engine::Context;
 use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::subagents;
 use crate::adapters::shared::tools::{self, Subject};
 use crate::base::text::Symbol;
@@ -45,7 +46,7 @@ struct Open {
     /// The file that it changes.
     path: Option<String>,
     /// The lines of a file that it writes.
-    written: Option<i64>,
+    written: Option<ChangedLines>,
     /// The types of the agents that it starts.
     agents: Vec<String>,
 }
@@ -214,10 +215,10 @@ impl Session {
         let Some(path) = &open.path else { return };
         let is_new = body.starts_with("Created file");
         let lines = if is_new {
-            open.written.map(|lines| (lines, 0))
+            open.written
         } else {
             let diffs = results::diffs(body).map(|diff| tools::diff_lines(tools::lines(diff)));
-            diffs.reduce(|(added, removed), (more, fewer)| (added + more, removed + fewer))
+            diffs.reduce(ChangedLines::plus)
         };
         self.builder.change(open.call, path, is_new.then_some(Operation::Create), lines, step.line, step.created_at);
     }

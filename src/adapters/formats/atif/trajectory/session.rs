@@ -6,6 +6,7 @@ use super::records::{Counting, Document, Outcome, Stated, Step, reported};
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, Last};
+use crate::adapters::shared::changes;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::{tools, usage};
 use crate::base::text::Symbol;
@@ -212,7 +213,8 @@ impl Trajectory {
                 // A write does not show whether the file existed.
                 (category @ ("edit" | "write"), _, Some(file)) => {
                     let operation = (category == "edit").then_some(Operation::Update);
-                    self.builder.change(index, file, operation, None, line, time);
+                    let change = self.builder.change(index, file, operation, None, line, time);
+                    self.builder.sketch(change, changes::sketch_in_arguments(&arguments, call.arguments));
                 }
                 _ => {}
             }

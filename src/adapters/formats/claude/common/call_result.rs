@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::records::{Block, Usage};
 use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::denials;
 use crate::adapters::shared::tools::{self, Arguments, ToolArguments};
 use crate::base::time::Time;
@@ -170,7 +171,7 @@ impl CallResult<'_, '_> {
             _ => None,
         };
         let lines = match hunks {
-            _ if rich.kind.as_str() == "create" => Some((tools::line_count(&rich.content.text()), 0)),
+            _ if rich.kind.as_str() == "create" => Some(ChangedLines::written(&rich.content.text())),
             Some(hunks) => Some(tools::diff_lines(hunks.iter().flat_map(|it| &it.lines).map(Text::as_str))),
             None => None,
         };
@@ -183,9 +184,9 @@ impl CallResult<'_, '_> {
 }
 
 /// Lines added and removed, as the arguments of an edit or of a write show them.
-pub(super) fn lines_of(arguments: &ToolArguments<'_>) -> Option<(i64, i64)> {
+pub(super) fn lines_of(arguments: &ToolArguments<'_>) -> Option<ChangedLines> {
     let written = || arguments.value.as_deref().and_then(Arguments::written_lines);
-    tools::lines_in_arguments(arguments.raw).or_else(|| Some((written()?, 0)))
+    tools::lines_in_arguments(arguments.raw).or_else(written)
 }
 
 /// The text of a result: a string, or its first text block.

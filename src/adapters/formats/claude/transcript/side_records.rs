@@ -5,6 +5,8 @@ use serde::Deserialize;
 use crate::adapters::engine::{Probe, RecordErrors};
 use crate::adapters::formats::claude::common::model_usage::ModelUsage;
 use crate::adapters::shared::builder::{Builder, money};
+use crate::adapters::shared::history;
+use crate::base::text::SharedStr;
 use crate::json::fields::{Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
@@ -72,6 +74,20 @@ impl ForkContext<'_> {
     /// The id of that session.
     pub(super) fn parent(&self) -> Option<&str> {
         self.parent_session_id.some()
+    }
+}
+
+/// A pull request that the program found to be that of the session's branch.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+pub(super) struct PullRequestLink<'a> {
+    pr_url: Text<'a>,
+}
+
+impl PullRequestLink<'_> {
+    /// Its address.
+    pub(super) fn address(&self) -> Option<SharedStr> {
+        history::pull_request(self.pr_url.as_str())
     }
 }
 

@@ -6,6 +6,7 @@ use super::records::{CallState, Document, FileArgument, Item, Message, PromptLog
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::{Builder, Last, money};
+use crate::adapters::shared::changed_lines::Sketch;
 use crate::adapters::shared::{changes, usage};
 use crate::base::text::Symbol;
 use crate::json::Raw;
@@ -163,7 +164,8 @@ impl Session {
                 "write" => {
                     // This tool refuses to replace a file.
                     let is_new = function.name.as_str() == "create_new_file";
-                    self.builder.change(call, path, is_new.then_some(Operation::Create), None, line, None);
+                    let change = self.builder.change(call, path, is_new.then_some(Operation::Create), None, line, None);
+                    self.builder.sketch(change, own.contents.some().map(Sketch::of_text));
                 }
                 _ => {}
             }

@@ -84,6 +84,8 @@ pub(super) struct CallState<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct FileArgument<'a> {
     pub(super) filepath: Text<'a>,
+    /// Of a file that is written.
+    pub(super) contents: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

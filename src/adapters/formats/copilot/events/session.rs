@@ -5,6 +5,8 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use super::records::{Checkout, Data, EditArguments, Failure, Record, Request};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::changed_lines::ChangedLines;
+use crate::adapters::shared::file_changes::set_lines;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::repository::{of_remote, of_root};
 use crate::adapters::shared::{changes, tools, usage};
@@ -223,7 +225,7 @@ impl Session {
         match (patch, read.file()) {
             (Some(patch), _) if is_edit => self.builder.patch(call, &patch, line.number, time),
             (None, Some(file)) if is_create => {
-                let lines = edit.file_text.0.as_ref().map(|text| (tools::line_count(text), 0));
+                let lines = edit.file_text.0.as_ref().map(|text| ChangedLines::written(text));
                 self.builder.change(call, file, Some(Operation::Create), lines, line.number, time);
             }
             (None, Some(file)) if is_edit => {
@@ -257,8 +259,7 @@ impl Session {
         if status == CallStatus::Ok && diff.contains("\n@@ ") {
             let changes = self.builder.session.file_changes.iter_mut().filter(|it| it.call == Some(call));
             if let [change] = changes.collect::<Vec<_>>().as_mut_slice() {
-                let (added, removed) = tools::diff_lines(tools::lines(diff));
-                (change.lines_added, change.lines_removed) = (Some(added), Some(removed));
+                set_lines(change, tools::diff_lines(tools::lines(diff)));
             }
         }
     }

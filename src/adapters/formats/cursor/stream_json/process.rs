@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::records::{Failure, Outcome, OwnArguments, Record, ToolCall};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::builder::{Builder, brief};
+use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::tools::{self, Arguments};
 use crate::adapters::shared::{subagents, usage};
@@ -132,9 +133,11 @@ impl Process {
             } else {
                 before.map(|_| Operation::Update)
             };
-            let lines = outcome.lines_added.get().zip(outcome.lines_removed.get());
-            let lines = lines.or_else(|| outcome.lines_created.get().map(|created| (created, 0)));
-            let lines = lines.or_else(|| outcome.diff_string.some().map(|diff| tools::diff_lines(tools::lines(diff))));
+            let counted = outcome.lines_added.get().zip(outcome.lines_removed.get());
+            let counted = counted.or_else(|| outcome.lines_created.get().map(|created| (created, 0)));
+            let shown = || outcome.diff_string.some().map(|diff| tools::diff_lines(tools::lines(diff)));
+            let counted = counted.map(ChangedLines::counted);
+            let lines = counted.map(|lines| lines.or_sketch(|| shown()?.sketch)).or_else(shown);
             self.builder.change(call, path, operation, lines, line.number, time);
         }
     }

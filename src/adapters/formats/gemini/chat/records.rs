@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::tools;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Text, When};
@@ -100,13 +101,13 @@ impl Display<'_> {
     }
 
     /// Lines added and removed.
-    pub(crate) fn lines(&self) -> Option<(i64, i64)> {
+    pub(crate) fn lines(&self) -> Option<ChangedLines> {
         let diff = self.file_diff.some().filter(|_| !self.file_diff_truncated.is_true());
         let stat = || {
             let stat = self.diff_stat.get()?;
             let sum = |model: Count, user: Count| Some(model.get()? + user.get().unwrap_or(0));
             let added = sum(stat.model_added_lines, stat.user_added_lines);
-            added.zip(sum(stat.model_removed_lines, stat.user_removed_lines))
+            added.zip(sum(stat.model_removed_lines, stat.user_removed_lines)).map(ChangedLines::counted)
         };
         diff.map(|it| tools::diff_lines(tools::lines(it))).or_else(stat)
     }

@@ -5,7 +5,9 @@ use foldhash::{HashSet, HashSetExt as _};
 use super::records::{Part, REFUSALS, Record, ToolCall, exit_code, text_of};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::{Builder, Last, brief};
-use crate::adapters::shared::tools::{self, Arguments};
+use crate::adapters::shared::changed_lines::ChangedLines;
+use crate::adapters::shared::changes;
+use crate::adapters::shared::tools::Arguments;
 use crate::adapters::shared::{subagents, usage};
 use crate::model::errors::ErrorKind;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult};
@@ -186,9 +188,10 @@ impl Chat {
         let operation = logged.result_display.operation(output);
         let written = || {
             let text = arguments.written().filter(|_| operation == Some(Operation::Create))?;
-            Some((tools::line_count(text), 0))
+            Some(ChangedLines::written(text))
         };
         let lines = logged.result_display.lines().or_else(written);
+        let lines = lines.map(|it| it.or_sketch(|| changes::sketch_in_arguments(arguments, logged.args)));
         self.builder.change(call, file, operation, lines, line, logged.timestamp.0);
     }
 

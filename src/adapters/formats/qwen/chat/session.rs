@@ -8,7 +8,8 @@ use super::records::{Answer, Part, Record};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::formats::gemini::chat::{REFUSALS, exit_code};
 use crate::adapters::shared::builder::{Builder, Last, brief};
-use crate::adapters::shared::{tools, usage};
+use crate::adapters::shared::changed_lines::ChangedLines;
+use crate::adapters::shared::usage;
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::json::fields::Maybe;
@@ -51,7 +52,7 @@ pub(super) struct Chat {
     /// The response to which calls belong.
     turn: Option<usize>,
     /// The number of lines that a call writes to a file, by call.
-    written: HashMap<usize, i64>,
+    written: HashMap<usize, ChangedLines>,
 }
 
 impl Chat {
@@ -135,7 +136,7 @@ impl Chat {
                 let id = function.id.some().map_or_else(own_id, Cow::Borrowed);
                 let call = self.builder.call(&id, function.name.as_str(), line, record.timestamp.0);
                 if let Some(text) = self.builder.arguments(call, function.args).written() {
-                    self.written.insert(call, tools::line_count(text));
+                    self.written.insert(call, ChangedLines::written(text));
                 }
                 let row = &mut self.builder.session.tool_calls[call];
                 row.turn = self.turn;
@@ -190,7 +191,7 @@ impl Chat {
                     let display = &outcome.result_display;
                     let operation = display.operation(output).or(Some(Operation::Update));
                     let is_new = operation == Some(Operation::Create);
-                    let written = || self.written.get(&call).filter(|_| is_new).map(|lines| (*lines, 0));
+                    let written = || self.written.get(&call).filter(|_| is_new).copied();
                     self.builder.change(call, &file, operation, display.lines().or_else(written), line, time);
                 }
             }

@@ -71,6 +71,13 @@ pub(super) struct State<'a> {
     pub(super) working_dir: Text<'a>,
 }
 
+/// The arguments of a call that writes a file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Written<'a> {
+    pub(super) file_text: Text<'a>,
+}
+
 /// An entry of `history`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]

@@ -1,8 +1,9 @@
 //! One run of SWE-agent while its trajectory is read.
 
-use super::records::{Info, Message, ModelStats, State, Step};
+use super::records::{Info, Message, ModelStats, State, Step, Written};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::changed_lines::Sketch;
 use crate::adapters::shared::changes;
 use crate::adapters::shared::chat_completions::ToolCall;
 use crate::base::text::Symbol;
@@ -165,7 +166,11 @@ impl<'a> Run<'a> {
         if let Some(path) = path {
             match category {
                 // The log does not show whether the file was there.
-                "write" => drop(self.builder.change(call, &path, None, None, line, None)),
+                "write" => {
+                    let change = self.builder.change(call, &path, None, None, line, None);
+                    let written: Written<'_> = Raw(arguments.as_bytes()).read();
+                    self.builder.sketch(change, written.file_text.some().map(Sketch::of_text));
+                }
                 "edit" => drop(self.builder.change(call, &path, Some(Operation::Update), lines, line, None)),
                 _ => {}
             }

@@ -1,0 +1,15 @@
+//! The rows of `commits` and `commit_files`, from the scanned histories of repositories.
+//!
+//! ```text
+//! rows       the rows of a repository
+//! arrivals   when the default branch got a commit, and by which pull request and branch
+//! reverts    which commit another one undoes
+//! gone_soon  lines that the default branch lost soon after it got them
+//! ```
+
+mod arrivals;
+mod gone_soon;
+mod reverts;
+mod rows;
+
+pub use rows::add_rows;
