@@ -3,6 +3,26 @@
 
 use crate::root;
 
+/// Another working directory of this process, until it is dropped: the other tests need one that exists.
+#[cfg(unix)]
+struct WorkingDirectory(std::path::PathBuf);
+
+#[cfg(unix)]
+impl WorkingDirectory {
+    fn change(to: &std::path::Path) -> Self {
+        let before = std::env::current_dir().unwrap();
+        std::env::set_current_dir(to).unwrap();
+        Self(before)
+    }
+}
+
+#[cfg(unix)]
+impl Drop for WorkingDirectory {
+    fn drop(&mut self) {
+        std::env::set_current_dir(&self.0).unwrap();
+    }
+}
+
 /// Unix only: the documents show paths with `/`.
 #[cfg(unix)]
 #[test]
@@ -19,7 +39,7 @@ fn what_the_documents_show_is_what_happens() {
         std::os::unix::fs::symlink(root().join(directory), folder.path().join(name)).unwrap();
     }
     crate::repositories::builder::demo(folder.path());
-    std::env::set_current_dir(folder.path()).unwrap();
+    let _working_directory = WorkingDirectory::change(folder.path());
     // The documents do not share an archive.
     for (archive, documents) in [
         ("agentlogs-archive", "docs/tour.md"),

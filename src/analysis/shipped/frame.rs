@@ -1,7 +1,7 @@
 //! The shares of sessions in commits and pull requests as rows, and what no rule reached.
 
-use std::sync::{Mutex, PoisonError};
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use polars::prelude::*;
 

@@ -39,15 +39,15 @@ impl Thread {
                     self.builder.set_answer(&it.text());
                 }
             }
-            Item::Command(it) => self.command_item(&it, at),
+            Item::Command(it) => self.command_item(it, at),
             Item::FileChange(it) => {
                 let reported = self.reported(it.id.as_str(), "apply_patch", None, at);
                 self.changed(reported, &it.changes, it.status.as_str(), at);
             }
-            Item::McpCall(it) => self.tool_item(&it, at),
-            Item::DynamicCall(it) => self.tool_item(&it, at),
-            Item::Collaboration(it) => self.collaboration(&it, at),
-            Item::SubagentActivity(it) => self.activity(&it, at),
+            Item::McpCall(it) => self.tool_item(it, at),
+            Item::DynamicCall(it) => self.tool_item(it, at),
+            Item::Collaboration(it) => self.collaboration(it, at),
+            Item::SubagentActivity(it) => self.activity(it, at),
             Item::WebSearch(it) => self.searched(it.id.as_str(), it.query, line, time),
             Item::Compaction => self.compacted(line, time),
             Item::Unread => {}
