@@ -161,12 +161,14 @@ fn transcript(directory: &Path, session: &str, time: &str, path: &str, content: 
         json!({"type": "user", "sessionId": session, "uuid": format!("u{number}"), "cwd": cwd, "timestamp": at(2 * number + 1),
             "message": {"role": "user", "content": [answer]}, "toolUseResult": rich})
     };
-    let call = |number: u32, tool: &str, input: serde_json::Value| {
-        json!({"type": "tool_use", "id": format!("t{number}"), "name": tool, "input": input})
-    };
+    let call = |number: u32, tool: &str, input: serde_json::Value| json!({"type": "tool_use", "id": format!("t{number}"), "name": tool, "input": input});
     let mut records = vec![
         response(0, call(0, "Write", json!({"file_path": file, "content": content}))),
-        result(0, "File created", json!({"type": "create", "filePath": file, "content": content, "structuredPatch": []})),
+        result(
+            0,
+            "File created",
+            json!({"type": "create", "filePath": file, "content": content, "structuredPatch": []}),
+        ),
     ];
     if let Some(hash) = hash {
         records.push(response(1, call(1, "Bash", json!({"command": "git commit -am x"}))));
@@ -194,7 +196,12 @@ fn logs_and_a_repository_have_the_shares_that_follow_by_hand() {
     }
     let at = |time: &str| format!("2026-10-05T{time}:02Z");
     let mut made = |branch: &str, time: &str, name: &str| {
-        repository.commit(branch, &at(time), &format!("Add {name}"), &[(&format!("src/{name}.rs"), Some(&content(name)))])
+        repository.commit(
+            branch,
+            &at(time),
+            &format!("Add {name}"),
+            &[(&format!("src/{name}.rs"), Some(&content(name)))],
+        )
     };
     let squashed = made("squashed", "10:01", "squashed");
     let rebased = made("rebased", "10:02", "rebased");
@@ -254,5 +261,8 @@ fn logs_and_a_repository_have_the_shares_that_follow_by_hand() {
     }
     let shown = scans.run(&["show", "squashed"]);
     assert!(shown.contains("github.com/acme/shop#1"), "{shown}");
-    assert!(scans.run(&["sessions", "--wide", "--format", "csv"]).contains(",reverted,"), "sessions have their outcome");
+    assert!(
+        scans.run(&["sessions", "--wide", "--format", "csv"]).contains(",reverted,"),
+        "sessions have their outcome"
+    );
 }
