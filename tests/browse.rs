@@ -267,7 +267,7 @@ fn reports_have_the_labels_of_the_sessions() {
     assert!(!program.text().contains("label:"), "{}", program.text());
 }
 
-/// The selected session stays on its line when newer ones appear, and the views below the one on top are read again when they are shown.
+/// The selected session stays on its line when newer ones appear. A pane below another one is read again when it is shown.
 #[test]
 fn what_changes_is_followed_without_moving_the_selection() {
     let tables = demo();
