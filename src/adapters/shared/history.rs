@@ -184,8 +184,8 @@ mod tests {
             assert_eq!(commits(Raw(string.as_bytes())), expected, "{text}");
             assert_eq!(commits(Raw(text.as_bytes())), expected, "{text}");
         }
-        let many: String = (0..100).map(|it| format!("[a {it:07x}] x\n")).collect();
-        assert_eq!(commits(Raw(many.as_bytes())).split(' ').count(), MOST);
+        let many: Vec<String> = (0..100).map(|it| format!("[a {it:07x}] x")).collect();
+        assert_eq!(commits(Raw(many.join("\n").as_bytes())).split(' ').count(), MOST);
     }
 
     #[test]
