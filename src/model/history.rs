@@ -171,8 +171,25 @@ impl Lines {
 
     /// The number of lines that both have.
     pub fn count_common(&self, others: &Self) -> usize {
-        self.clone().take_common(&mut others.clone())
+        count_common(&self.long, &others.long) + count_common(&self.short, &others.short)
     }
+}
+
+/// How much two sorted lists share.
+fn count_common<T: Ord>(ours: &[T], theirs: &[T]) -> usize {
+    let (mut our, mut their) = (ours.iter().peekable(), theirs.iter().peekable());
+    let mut count = 0;
+    while let (Some(left), Some(right)) = (our.peek(), their.peek()) {
+        let order = left.cmp(right);
+        count += usize::from(order.is_eq());
+        if order.is_le() {
+            our.next();
+        }
+        if order.is_ge() {
+            their.next();
+        }
+    }
+    count
 }
 
 /// Removes what two sorted lists share from both, and returns how much that is.

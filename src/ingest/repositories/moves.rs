@@ -9,7 +9,7 @@ use super::changes::{Change, Item};
 use crate::model::history::Lines;
 
 /// Pairs of files that are compared by their lines in one commit.
-const MAX_PAIRS: usize = 10_000;
+const MAX_PAIRS: usize = 200_000;
 
 /// A deleted or new file with its lines, if they are known.
 pub(super) struct Side<'a> {
@@ -61,11 +61,13 @@ pub(super) fn moves(deleted: &[Side<'_>], created: &[Side<'_>]) -> HashMap<BStri
 /// The common lines of two files in percent of the larger one; `None` if they are less than half.
 fn similarity(old: &Side<'_>, new: &Side<'_>) -> Option<usize> {
     let (old, new) = (old.lines?, new.lines?);
-    let largest = old.count().max(new.count());
+    let (smallest, largest) = (old.count().min(new.count()), old.count().max(new.count()));
     // Lines that are too short are in many files.
+    if old.long.is_empty() || new.long.is_empty() || smallest * 2 < largest {
+        return None;
+    }
     let common = old.count_common(new);
-    let (old_long, new_long) = (old.long.len(), new.long.len());
-    (old_long > 0 && new_long > 0 && common * 2 >= largest).then(|| common * 100 / largest)
+    (common * 2 >= largest).then(|| common * 100 / largest)
 }
 
 /// Changes whose moved files are one change each, by path.
