@@ -318,7 +318,7 @@ fn a_run_that_reads_only_the_newest_logs_changes_nothing_in_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let logs = folder.path().join("logs");
     fs::create_dir(&logs).unwrap();
-    let since = SystemTime::now() - Duration::from_secs(3600);
+    let since = SystemTime::now() - Duration::from_hours(1);
     let samples = crate::samples().into_iter().filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
     let mut older = 0;
     for (index, path) in samples.take(12).enumerate() {

@@ -73,6 +73,7 @@ mod rules;
 mod sessions;
 #[cfg(feature = "archive")]
 mod shipped;
+#[cfg(feature = "archive")]
 mod show;
 #[cfg(feature = "archive")]
 mod skills;

@@ -174,7 +174,7 @@ fn transcript(directory: &Path, session: &str, time: &str, path: &str, content: 
         records.push(response(1, call(1, "Bash", json!({"command": "git commit -am x"}))));
         records.push(result(1, &format!("[feature {}] x", &hash[..7]), json!({})));
     }
-    records.iter().map(|record| format!("{record}\n")).collect()
+    records.iter().fold(String::new(), |text, record| text + &record.to_string() + "\n")
 }
 
 /// Four lines that are long enough, of which no other file has one.

@@ -71,7 +71,7 @@ fn pull_requests_are_those_that_the_session_made_or_that_its_log_links() {
         ("mcp__github__list_pull_requests", json!({}), &*of(5), false),
     ];
     let session = claude(&calls, &[link]);
-    let found: Vec<&str> = session.pull_requests.iter().map(|it| it.as_str()).collect();
+    let found: Vec<&str> = session.pull_requests.iter().map(arcstr::ArcStr::as_str).collect();
     assert_eq!(found, [of(1), of(3), of(4)]);
 }
 
