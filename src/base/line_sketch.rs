@@ -4,7 +4,6 @@
 //! when its block is indented.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use twox_hash::XxHash3_64;
 
@@ -20,9 +19,13 @@ const DIGITS: usize = 8;
 /// The hash of a line, by its first 32 bits; `None` for a line that is too short.
 pub fn hash_of(line: &[u8]) -> Option<u32> {
     let line = line.trim_ascii();
-    // Continuation bytes of UTF-8 are no characters.
-    let characters = line.iter().filter(|byte| **byte & 0xC0 != 0x80).take(SHORTEST).count();
-    (characters == SHORTEST).then(|| cut(XxHash3_64::oneshot(line)))
+    (line.len() >= SHORTEST && has_enough(line)).then(|| cut(XxHash3_64::oneshot(line)))
+}
+
+/// Whether a text of at least as many bytes has enough characters. Continuation bytes of UTF-8 are no characters.
+fn has_enough(line: &[u8]) -> bool {
+    let start = line.get(..SHORTEST).unwrap_or(line);
+    start.is_ascii() || line.iter().filter(|byte| **byte & 0xC0 != 0x80).take(SHORTEST).count() == SHORTEST
 }
 
 /// The higher half of a hash.
@@ -50,12 +53,8 @@ pub fn sketch<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Vec<u32> {
 
 /// Hashes as a text of eight hexadecimal digits each, which is how tables contain them.
 pub fn to_text(hashes: &[u32]) -> String {
-    let mut text = String::with_capacity(hashes.len() * DIGITS);
-    for hash in hashes {
-        // Writing to a `String` does not fail.
-        let _ = write!(text, "{hash:08x}");
-    }
-    text
+    let digits = hashes.iter().flat_map(|hash| (0..DIGITS).rev().map(move |at| (hash >> (4 * at)) & 0xF));
+    digits.filter_map(|digit| char::from_digit(digit, 16)).collect()
 }
 
 /// The hashes of [`to_text`]. Other text is left out.

@@ -4,6 +4,10 @@ use super::tools;
 use crate::base::line_sketch::{self, SKETCH};
 use crate::base::text::SharedStr;
 
+/// The bytes at the beginning of a file that is written whole whose lines are in its sketch. They have enough lines, and the time for
+/// a file does not depend on its size.
+pub const HEAD: usize = 1 << 12;
+
 /// The smallest distinct hashes of some lines, in their order. A commit that contains the lines contains these hashes, and few others
 /// do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,10 +30,11 @@ impl Sketch {
         other.hashes().iter().for_each(|hash| self.add_hash(*hash));
     }
 
-    /// The sketch of all lines of a text.
+    /// The sketch of the lines of a text, or of those at its beginning.
     pub fn of_text(text: &str) -> Self {
         let mut sketch = Self::default();
-        tools::lines(text).for_each(|line| sketch.add(line));
+        let head = text.as_bytes().get(..HEAD).map_or(text.len(), |head| memchr::memrchr(b'\n', head).unwrap_or(0));
+        tools::lines(text.get(..head).unwrap_or_default()).for_each(|line| sketch.add(line));
         sketch
     }
 
@@ -135,5 +140,11 @@ mod tests {
         joined.join(&Sketch::of_text(&second.join("\r\n")));
         assert_eq!(joined, sketch);
         assert_eq!(Sketch::of_text("}\n\n  return;\n"), Sketch::default());
+
+        // Of a large file, only whole lines at its beginning.
+        let line = "    let line = 1;\n";
+        let large = line.repeat(HEAD / line.len() + 1) + "a line that is cut";
+        assert_eq!(Sketch::of_text(&large), Sketch::of_text(line));
+        assert_eq!(Sketch::of_text(&"x".repeat(2 * HEAD)), Sketch::default());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::bytes::Regex;
@@ -38,6 +39,9 @@ impl History {
 
 /// The most hashes that are kept of a call, and the most addresses.
 const MOST: usize = 32;
+/// Digits of the hashes that git prints.
+const SHORTEST_HASH: usize = 7;
+const LONGEST_HASH: usize = 40;
 
 /// What a simple command adds: its program, and its other words.
 pub(super) fn of_command(program: &str, arguments: &[Cow<'_, str>]) -> History {
@@ -85,22 +89,11 @@ pub(super) fn command_of_git<'w>(
     }
 }
 
-/// The forms in which git prints a commit that it made or moved a branch to: `[branch 0123abc] subject` and
-/// `[branch (root-commit) 0123abc]`, `4567def..0123abc` with one or three dots more or less, and a whole hash alone on its line.
-#[expect(clippy::expect_used, reason = "the pattern is constant, and tests compile it")]
-static PRINTED: LazyLock<Regex> = LazyLock::new(|| {
-    let hash = "([0-9a-f]{7,40})";
-    let pattern = format!(
-        r#"\[[^\[\]"\\\r\n]{{1,200}} {hash}\] |\b[0-9a-f]{{7,40}}\.\.\.?{hash}\b|(?:^|["\n]|\\n)([0-9a-f]{{40}})(?:$|["\r\n]|\\[rn])"#
-    );
-    Regex::new(&pattern).expect("a valid pattern")
-});
-
 /// Addresses of pull requests, of GitHub, GitLab, Gitea and Bitbucket. An account in the address is not kept.
 #[expect(clippy::expect_used, reason = "the pattern is constant, and tests compile it")]
 static PULL_REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._~/%-]{1,200}?/(?:pull|pulls|merge_requests|pull-requests)/[0-9]{1,12}",
+        r"(?-u)https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._~/%-]+?/(?:pull|pulls|merge_requests|pull-requests)/[0-9]{1,12}",
     )
     .expect("a valid pattern")
 });
@@ -108,8 +101,8 @@ static PULL_REQUEST: LazyLock<Regex> = LazyLock::new(|| {
 /// The hashes of commits that a result contains, separated by spaces, as they are printed.
 pub(super) fn commits(result: Raw<'_>) -> SharedStr {
     let mut hashes: Vec<&str> = Vec::new();
-    for found in PRINTED.captures_iter(result.0) {
-        let hash = found.iter().skip(1).flatten().find_map(|group| str::from_utf8(group.as_bytes()).ok());
+    for range in words_of_digits(result.0).filter(|range| is_printed(result.0, range)) {
+        let hash = result.0.get(range).and_then(|hash| str::from_utf8(hash).ok());
         if let Some(hash) = hash.filter(|hash| !hashes.contains(hash)) {
             hashes.push(hash);
         }
@@ -120,9 +113,50 @@ pub(super) fn commits(result: Raw<'_>) -> SharedStr {
     hashes.join(" ").into()
 }
 
+/// The places of words that can be hashes.
+fn words_of_digits(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + text.get(at..)?.iter().position(u8::is_ascii_hexdigit)?;
+            let rest = text.get(start..)?;
+            let end = start + rest.iter().position(|byte| !byte.is_ascii_hexdigit()).unwrap_or(rest.len());
+            at = end;
+            if text.get(start..end).and_then(|word| str::from_utf8(word).ok()).is_some_and(is_hash) {
+                return Some(start..end);
+            }
+        }
+    })
+}
+
+/// Whether a hash is in one of the forms in which git prints a commit that it made or moved a branch to: `[branch 0123abc] subject` and
+/// `[branch (root-commit) 0123abc]`, `4567def..0123abc` with two dots or three, and a whole hash alone on its line.
+fn is_printed(text: &[u8], hash: &Range<usize>) -> bool {
+    /// The longest name of a branch.
+    const LONGEST: usize = 200;
+    let (before, after) = (text.get(..hash.start).unwrap_or_default(), text.get(hash.end..).unwrap_or_default());
+    if let (Some(named), true) = (before.strip_suffix(b" "), after.starts_with(b"] ")) {
+        let named = named.get(named.len().saturating_sub(LONGEST)..).unwrap_or_default();
+        let start = named.iter().rposition(|byte| matches!(byte, b'[' | b']' | b'"' | b'\\' | b'\r' | b'\n'));
+        return start.is_some_and(|start| named.get(start) == Some(&b'['));
+    }
+    let is_end_of_word = after.first().is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+    if let Some(earlier) = before.strip_suffix(b"..") {
+        let earlier = earlier.strip_suffix(b".").unwrap_or(earlier);
+        let digits = earlier.iter().rev().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        return is_end_of_word && (SHORTEST_HASH..=LONGEST_HASH).contains(&digits);
+    }
+    let begins_line =
+        before.is_empty() || before.ends_with(b"\n") || before.ends_with(b"\"") || before.ends_with(b"\\n");
+    let ends_line =
+        after.is_empty() || [&b"\""[..], b"\r", b"\n", b"\\r", b"\\n"].iter().any(|end| after.starts_with(end));
+    hash.len() == LONGEST_HASH && begins_line && ends_line
+}
+
 /// Whether a word can be the beginning of a hash as git prints it.
 pub fn is_hash(word: &str) -> bool {
-    (7..=40).contains(&word.len()) && word.bytes().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(&it))
+    (SHORTEST_HASH..=LONGEST_HASH).contains(&word.len())
+        && word.bytes().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(&it))
 }
 
 /// Adds the addresses of pull requests in a result.

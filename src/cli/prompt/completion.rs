@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(names(".mode c"), ["csv"]);
         assert_eq!(names("SELECT * FROM la"), ["labels"]);
         assert_eq!(names("SELECT * FROM turns JOIN sess"), ["sessions"]);
-        assert_eq!(names("SELECT COA"), ["COALESCE("]);
+        assert_eq!(names("SELECT COALE"), ["COALESCE("]);
         assert_eq!(names("SELECT t.result_by"), ["result_bytes"]);
         assert_eq!(names("SELECT * FROM turns WHERE cost_u"), ["cost_usd"]);
         assert!(names("SELECT * FROM turns WHERE result_by").is_empty(), "a column of another table");

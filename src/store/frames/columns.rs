@@ -421,7 +421,7 @@ table! {
         Choice OPERATION "create, update, delete or move; NULL where the log does not distinguish new files from old ones", |it| it.row.change.operation.map(Operation::as_str);
         Int LINES_ADDED "Lines added", |it| it.row.change.lines_added;
         Int LINES_REMOVED "Lines removed", |it| it.row.change.lines_removed;
-        Text LINE_SKETCH "The 16 smallest hashes of the added lines, 8 hexadecimal digits each; of a file that is written whole, of all its lines; NULL where the log does not show the lines", |it| it.row.change.line_sketch;
+        Text LINE_SKETCH "The 16 smallest hashes of the added lines, 8 hexadecimal digits each; of a file that is written whole, of the lines in its first 4 KiB; NULL where the log does not show the lines", |it| it.row.change.line_sketch;
     }
 }
 

@@ -1,7 +1,7 @@
-//! Lines of texts in a log. Those of a text with invalid escapes are counted, too: only their sketch is unknown.
+//! Lines of texts in a log. Those of a text with invalid escapes are counted, too; the sketch of a diff is unknown then.
 
 use super::{diff_lines, line_count, lines};
-use crate::adapters::shared::changed_lines::ChangedLines;
+use crate::adapters::shared::changed_lines::{ChangedLines, HEAD, Sketch};
 use crate::json;
 use crate::json::fields::LazyText;
 
@@ -15,7 +15,8 @@ pub fn diff_lines_in(diff: &LazyText<'_>) -> ChangedLines {
 
 /// [`ChangedLines::written`] for a string in a log.
 pub fn written_lines_in(text: &LazyText<'_>) -> ChangedLines {
-    unescaped(text).map_or_else(|| ChangedLines::counted((line_count_in(text), 0)), ChangedLines::written)
+    let sketch = Sketch::of_text(&text.head(HEAD + 1));
+    ChangedLines { added: line_count_in(text), removed: 0, sketch: Some(sketch) }
 }
 
 /// The text, unless its escapes are invalid: then it has the quotes that are around it in the log.
