@@ -100,7 +100,7 @@ static PRINTED: LazyLock<Regex> = LazyLock::new(|| {
 #[expect(clippy::expect_used, reason = "the pattern is constant, and tests compile it")]
 static PULL_REQUEST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
-        r#"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._~/%-]{1,200}?/(?:pull|pulls|merge_requests|pull-requests)/[0-9]{1,12}"#,
+        r"https?://[A-Za-z0-9.:-]+/[A-Za-z0-9._~/%-]{1,200}?/(?:pull|pulls|merge_requests|pull-requests)/[0-9]{1,12}",
     )
     .expect("a valid pattern")
 });
@@ -184,7 +184,7 @@ mod tests {
             assert_eq!(commits(Raw(string.as_bytes())), expected, "{text}");
             assert_eq!(commits(Raw(text.as_bytes())), expected, "{text}");
         }
-        let many: String = (0..100).map(|it| format!("[a {it:07x}] x\n")).collect();
+        let many = (0..100).map(|it| format!("[a {it:07x}] x\n")).collect::<Vec<_>>().concat();
         assert_eq!(commits(Raw(many.as_bytes())).split(' ').count(), MOST);
     }
 

@@ -155,6 +155,10 @@ pub(super) fn shares(rows: LazyFrame, tables: &Frames) -> PolarsResult<LazyFrame
     for_sessions(&frame, tables, read, compute)
 }
 
+/// Reads a text of a share, and a number of lines of a commit.
+type Text<'f> = &'f dyn Fn(&Attribution) -> Option<String>;
+type Lines = fn(&Commit) -> Option<i64>;
+
 /// The rows of shares. What no rule reached has only a share.
 fn table(keys: &DataFrame, found: &[(usize, Option<Attribution>, f64)], history: &History) -> PolarsResult<DataFrame> {
     let mut frame = take(keys, found.iter().map(|(index, ..)| *index))?;
@@ -174,7 +178,7 @@ fn table(keys: &DataFrame, found: &[(usize, Option<Attribution>, f64)], history:
         name(commit(share).map(|commit| commit.repository).or_else(of_request)?).map(str::to_owned)
     };
     let word = |word: &'static str| Some(word.to_owned());
-    let texts: [(&str, &dyn Fn(&Attribution) -> Option<String>); 10] = [
+    let texts: [(&str, Text<'_>); 10] = [
         (PULL_REQUEST, &request),
         (COMMIT, &|share| Some(commit(share)?.hash.clone())),
         (BRANCH, &|share| share.branch.clone()),
@@ -196,7 +200,7 @@ fn table(keys: &DataFrame, found: &[(usize, Option<Attribution>, f64)], history:
     frame.with_column(Column::new(SHARE.into(), shares))?;
     let merged: Vec<bool> = known().map(|share| share.is_some_and(|share| share.outcome.is_merged())).collect();
     frame.with_column(Column::new(IS_MERGED.into(), merged))?;
-    let lines: [(&str, fn(&Commit) -> Option<i64>); 2] =
+    let lines: [(&str, Lines); 2] =
         [(LINES_ADDED, |commit| commit.lines_added), (LINES_SURVIVING, |commit| commit.lines_surviving)];
     for (column, value) in lines {
         let values: Vec<Option<i64>> = known().map(|share| commit(share?).and_then(value)).collect();

@@ -153,10 +153,12 @@ impl History {
     /// The repositories of a session: those of its name, else those in whose directory it ran, else those whose name is that of its
     /// directory: it may have run on another machine.
     pub(super) fn repositories_of(&self, session: &Session) -> Vec<usize> {
-        let is_named = |repository: &Repository, name: &str| match name.contains('/') && repository.name.contains('/') {
-            true => name == repository.name,
+        let is_named = |repository: &Repository, name: &str| {
+            if name.contains('/') && repository.name.contains('/') {
+                return name == repository.name;
+            }
             // The name of a directory, of a clone whose remote one of the two does not know.
-            false => last_part(name) == last_part(&repository.name),
+            last_part(name) == last_part(&repository.name)
         };
         let is_within = |repository: &Repository, own: &str| {
             let mut rests = repository.directories.iter().filter_map(|it| own.strip_prefix(it.as_str()));
@@ -183,16 +185,16 @@ impl History {
     pub(super) fn pull_request_of(&self, index: usize) -> Option<&PullRequest> {
         let commit = self.commits.get(index)?;
         let is_of = |it: &&PullRequest| {
-            it.repository == commit.repository
-                && match commit.pull_request {
-                    Some(number) => it.number == number,
-                    None => {
-                        let is_before = it.merged_at.is_none_or(|merged| commit.time.is_none_or(|time| time <= merged));
-                        it.commits.contains(&commit.hash)
-                            || it.merge_commit.as_ref() == Some(&commit.hash)
-                            || it.branch.as_ref().is_some_and(|branch| commit.branches.contains(branch)) && is_before
-                    }
-                }
+            if it.repository != commit.repository {
+                return false;
+            }
+            if let Some(number) = commit.pull_request {
+                return it.number == number;
+            }
+            let is_before = it.merged_at.is_none_or(|merged| commit.time.is_none_or(|time| time <= merged));
+            it.commits.contains(&commit.hash)
+                || it.merge_commit.as_ref() == Some(&commit.hash)
+                || it.branch.as_ref().is_some_and(|branch| commit.branches.contains(branch)) && is_before
         };
         self.pull_requests.iter().find(is_of)
     }

@@ -128,9 +128,9 @@ fn successor(commit: &Commit, history: &History, is_candidate: impl Fn(&Commit) 
         let mut seen = BTreeSet::new();
         for (index, other) in history.of_file(commit.repository, &file.path) {
             let is_later = |it: &Commit| it.time.is_some_and(|it| (time..=time.saturating_add(LATEST)).contains(&it));
-            let is_candidate = |it: &&Commit| is_candidate(it) && !it.is_merge && is_later(it);
+            let is_candidate = |it: &Commit| is_candidate(it) && !it.is_merge && is_later(it);
             let is_same_path = other.path == file.path;
-            if is_same_path && history.commits.get(index).filter(is_candidate).is_some() && seen.insert(index) {
+            if is_same_path && history.commits.get(index).is_some_and(is_candidate) && seen.insert(index) {
                 *common.entry(index).or_default() += count_common(&file.hashes, &other.hashes);
             }
         }

@@ -224,10 +224,10 @@ impl Repositories {
             self.known.push(Repository { name: name.to_owned(), ..Repository::default() });
             self.known.len() - 1
         });
-        if let (Some(repository), Some(directory)) = (self.known.get_mut(index), directory) {
-            if !repository.directories.contains(directory) {
-                repository.directories.insert(directory.to_owned());
-            }
+        if let (Some(repository), Some(directory)) = (self.known.get_mut(index), directory)
+            && !repository.directories.contains(directory)
+        {
+            repository.directories.insert(directory.to_owned());
         }
         index
     }
