@@ -204,6 +204,6 @@ pub struct FileChange {
     pub lines_added: Option<i64>,
     /// Lines removed.
     pub lines_removed: Option<i64>,
-    /// The smallest hashes of the added lines, as text: see [`LineSketch`](crate::base::line_sketch::LineSketch).
+    /// The smallest hashes of the added lines, as text: see `base::line_sketch`.
     pub line_sketch: Option<SharedStr>,
 }

@@ -284,6 +284,7 @@ pub fn text(bytes: &[u8]) -> String {
 }
 
 /// The repository and the pull requests of docs/git.md.
+#[cfg(unix)]
 pub fn demo(folder: &Path) {
     let mut shop = Builder::new(&folder.join("shop"));
     let cart = "let total = price * count;\nlet taxes = total / 10;\n";

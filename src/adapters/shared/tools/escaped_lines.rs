@@ -13,7 +13,7 @@ pub fn diff_lines_in(diff: &LazyText<'_>) -> ChangedLines {
     }
 }
 
-/// [`ChangedLines::written`] for a string in a log.
+/// The lines of a file that is written whole, from a string in a log.
 pub fn written_lines_in(text: &LazyText<'_>) -> ChangedLines {
     let sketch = Sketch::of_text(&text.head(HEAD + 1));
     ChangedLines { added: line_count_in(text), removed: 0, sketch: Some(sketch) }
