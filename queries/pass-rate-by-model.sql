@@ -4,7 +4,7 @@ SELECT
     s.canonical_model AS model,
     COUNT(*) AS trials,
     SUM(CASE WHEN v.passed THEN 1 ELSE 0 END) AS passed,
-    AVG(CASE WHEN v.passed THEN 1.0 ELSE 0.0 END) AS pass_rate,
+    CAST(SUM(CASE WHEN v.passed THEN 1 ELSE 0 END) AS DOUBLE) / COUNT(*) AS pass_rate,
     AVG(s.cost_usd) AS mean_cost_usd,
     SUM(s.cost_usd) / NULLIF(SUM(CASE WHEN v.passed THEN 1 ELSE 0 END), 0) AS cost_per_passed_usd
 FROM verdicts v

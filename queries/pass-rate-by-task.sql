@@ -3,7 +3,7 @@ SELECT
     v.task,
     COUNT(*) AS trials,
     SUM(CASE WHEN v.passed THEN 1 ELSE 0 END) AS passed,
-    AVG(CASE WHEN v.passed THEN 1.0 ELSE 0.0 END) AS pass_rate,
+    CAST(SUM(CASE WHEN v.passed THEN 1 ELSE 0 END) AS DOUBLE) / COUNT(*) AS pass_rate,
     AVG(s.cost_usd) AS mean_cost_usd,
     MAX(s.cost_usd) AS max_cost_usd
 FROM verdicts v

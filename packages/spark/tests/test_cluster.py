@@ -191,7 +191,8 @@ def check_queries(spark: SparkSession, lake: Path) -> None:
             return math.isclose(float(ours), float(theirs), rel_tol=1e-9, abs_tol=1e-9)
         return str(ours) == str(theirs)
 
-    assert tables(spark, str(lake)).keys() == rows_of(lake).keys()
+    with_rows = {table for table, rows in rows_of(lake).items() if rows}
+    assert tables(spark, str(lake)).keys() == with_rows
     problems = []
     for path in sorted((ROOT / "queries").glob("*.sql")):
         arguments = [BINARY, "query", "-f", path, "--format", "json", "--archive", lake]
