@@ -86,7 +86,7 @@ fn a_change_has_the_hashes_of_its_lines() {
         "message": {"id": "msg_1", "model": "m", "content": [call], "usage": {"input_tokens": 1}}});
     let session = sessions(&format!("{response}\n{created}")).swap_remove(0);
     let lines = content.lines().map(str::as_bytes);
-    let sketch = line_sketch::to_text(&line_sketch::sketch(lines));
+    let sketch = line_sketch::to_text(&line_sketch::hashes(lines));
     assert_eq!(sketch.len(), 16);
     let change = &session.file_changes[0];
     assert_eq!((change.lines_added, change.line_sketch.as_deref()), (Some(3), Some(sketch.as_str())));

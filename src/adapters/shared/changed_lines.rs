@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_sketch_has_the_smallest_distinct_hashes() {
         let lines: Vec<String> = (0..100).map(|it| format!("    let line_{it} = {it};")).collect();
-        let expected = line_sketch::sketch(lines.iter().map(String::as_bytes));
+        let expected = &line_sketch::hashes(lines.iter().map(String::as_bytes))[..SKETCH];
         let mut sketch = Sketch::default();
         lines.iter().chain(&lines).for_each(|line| sketch.add(line));
         assert_eq!(sketch.hashes(), expected);
