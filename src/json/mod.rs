@@ -23,4 +23,4 @@ pub use error::{Error, MAX_DEPTH};
 pub use raw::{Raw, WithRaw};
 pub use reader::{from_slice, read_into, value_end};
 pub use short::{Inside, backslash};
-pub use string::unescape;
+pub use string::{unescape, unescape_into};

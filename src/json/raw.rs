@@ -19,7 +19,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::json::error::Error;
 use crate::json::reader::{Reader, from_slice};
-use crate::json::string::{owned_text_of, text_of, unescape_into};
+use crate::json::string::{owned_text_of, text_of, unescape_head};
 
 /// The bytes of one value, unparsed. Empty for a field that is absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl<'a> Raw<'a> {
         }
         let [b'"', inside @ .., b'"'] = self.0 else { return self.text() };
         let mut out = Vec::with_capacity(length + 64);
-        unescape_into(inside, &mut out, length).map_or_else(|| self.text(), |()| Cow::Owned(owned_text_of(out)))
+        unescape_head(inside, &mut out, length).map_or_else(|| self.text(), |()| Cow::Owned(owned_text_of(out)))
     }
 }
 

@@ -29,12 +29,17 @@ const STRETCH: usize = 32;
 /// The text with its escapes replaced, and U+FFFD in place of a lone surrogate. `None` for an escape that JSON does not have.
 pub fn unescape(bytes: &[u8]) -> Option<String> {
     let mut out = Vec::with_capacity(bytes.len() + STRETCH);
-    unescape_into(bytes, &mut out, usize::MAX)?;
+    unescape_into(bytes, &mut out)?;
     Some(owned_text_of(out))
 }
 
-/// As [`unescape`], appended to `out`, until it contains at least `length` bytes; ends after a whole character.
-pub(super) fn unescape_into(bytes: &[u8], out: &mut Vec<u8>, length: usize) -> Option<()> {
+/// As [`unescape`], appended to `out`. Invalid Unicode stays as it is.
+pub fn unescape_into(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    unescape_head(bytes, out, usize::MAX)
+}
+
+/// As [`unescape_into`], until `out` contains at least `length` bytes; ends after a whole character.
+pub(super) fn unescape_head(bytes: &[u8], out: &mut Vec<u8>, length: usize) -> Option<()> {
     let mut at = 0;
     while at < bytes.len() && out.len() < length {
         let rest = &bytes[at..];

@@ -19,8 +19,8 @@ pub struct Sketch {
 
 impl Sketch {
     /// Adds a line, without its newline.
-    pub fn add(&mut self, line: &str) {
-        if let Some(hash) = line_sketch::hash_of(line.as_bytes()) {
+    pub fn add(&mut self, line: &[u8]) {
+        if let Some(hash) = line_sketch::hash_of(line) {
             self.add_hash(hash);
         }
     }
@@ -34,7 +34,7 @@ impl Sketch {
     pub fn of_text(text: &str) -> Self {
         let mut sketch = Self::default();
         let head = text.as_bytes().get(..HEAD).map_or(text.len(), |head| memchr::memrchr(b'\n', head).unwrap_or(0));
-        tools::lines(text.get(..head).unwrap_or_default()).for_each(|line| sketch.add(line));
+        tools::lines(text.get(..head).unwrap_or_default()).for_each(|line| sketch.add(line.as_bytes()));
         sketch
     }
 
@@ -97,7 +97,7 @@ impl ChangedLines {
     }
 
     /// Adds a line.
-    pub fn add(&mut self, line: &str) {
+    pub fn add(&mut self, line: &[u8]) {
         self.added += 1;
         if let Some(sketch) = &mut self.sketch {
             sketch.add(line);
@@ -129,7 +129,7 @@ mod tests {
         let lines: Vec<String> = (0..100).map(|it| format!("    let line_{it} = {it};")).collect();
         let expected = &line_sketch::hashes(lines.iter().map(String::as_bytes))[..SKETCH];
         let mut sketch = Sketch::default();
-        lines.iter().chain(&lines).for_each(|line| sketch.add(line));
+        lines.iter().chain(&lines).for_each(|line| sketch.add(line.as_bytes()));
         assert_eq!(sketch.hashes(), expected);
         assert_eq!(sketch, Sketch::of_text(&lines.join("\n")));
         assert_eq!(sketch.text().len(), 8 * SKETCH);

@@ -329,7 +329,7 @@ impl Agent {
             row.exit_code = exit_code_in(&content.text()).into();
         }
         if let (false, Some(path)) = (details.diff.escaped().is_empty(), row.target.clone()) {
-            let lines = tools::diff_lines_in(&details.diff);
+            let lines = tools::numbered_diff_lines_in(&details.diff);
             self.builder.change(call, &path, None, Some(lines), line, None);
         }
         let runs: Vec<ChildRun<'_>> = details.results.read();
@@ -408,7 +408,7 @@ mod tests {
         let lines = |diff: &str| {
             let details = format!(r#"{{"diff":{diff},"exitCode":0}}"#);
             let details: Details<'_> = json::from_slice(details.as_bytes()).unwrap();
-            tools::diff_lines_in(&details.diff).counts()
+            tools::numbered_diff_lines_in(&details.diff).counts()
         };
         assert_eq!(lines(r#""--- a\n+++ b\n+x\n-\"y\"\n \q\n+""#), (2, 1));
         assert_eq!(lines("null"), (0, 0));

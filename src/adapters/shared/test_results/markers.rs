@@ -68,7 +68,8 @@ fn is_failed_test(line: &str) -> bool {
     let of_pytest = |rest: &str| rest.split([' ', ':']).next().is_some_and(is_python);
     (line.starts_with("test ") && line.ends_with("... FAILED"))
         || ["FAILED ", "ERROR "].iter().filter_map(|word| line.strip_prefix(word)).any(of_pytest)
-        || line.split_once(" FAILED").is_some_and(|(test, _)| test.contains("::") && !test.contains(' '))
+        // A search for two characters is much faster than splitting, and few lines contain them.
+        || line.contains("::") && line.split_once(" FAILED").is_some_and(|(test, _)| test.contains("::") && !test.contains(' '))
 }
 
 /// `Task :app:test FAILED`.

@@ -41,7 +41,7 @@ pub fn patched_files(text: &str) -> Vec<PatchedFile> {
                 path.trim().clone_into(&mut file.path);
                 file.operation = Operation::Move;
             } else if let Some(added) = line.strip_prefix('+') {
-                file.lines.add(added);
+                file.lines.add(added.as_bytes());
             } else if line.starts_with('-') {
                 file.lines.removed += 1;
             }
@@ -65,13 +65,21 @@ pub fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// Lines that a diff adds and removes. Its headers (`+++`, `---`) are not among them.
 pub fn diff_lines<'a>(lines: impl IntoIterator<Item = &'a str>) -> ChangedLines {
+    marked_lines(lines, |line| line)
+}
+
+/// The same of lines of which `text_of` returns the text, from what follows the mark.
+pub(super) fn marked_lines<'a>(
+    lines: impl IntoIterator<Item = &'a str>,
+    text_of: impl Fn(&[u8]) -> &[u8],
+) -> ChangedLines {
     let mut changed = ChangedLines::none();
     for line in lines {
         if line.starts_with("+++ ") || line.starts_with("--- ") {
             continue;
         }
         if let Some(added) = line.strip_prefix('+') {
-            changed.add(added);
+            changed.add(text_of(added.as_bytes()));
         } else if line.starts_with('-') {
             changed.removed += 1;
         }
@@ -120,7 +128,7 @@ pub fn changed_lines(old: &str, new: &str) -> Option<ChangedLines> {
     let operations = similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new);
     let mut changed = ChangedLines::none();
     for operation in operations.iter().filter(|operation| operation.tag() != similar::DiffTag::Equal) {
-        new.get(operation.new_range())?.iter().for_each(|line| changed.add(line));
+        new.get(operation.new_range())?.iter().for_each(|line| changed.add(line.as_bytes()));
         changed.removed += i64::try_from(operation.old_range().len()).ok()?;
     }
     Some(changed)
