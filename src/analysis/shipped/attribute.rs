@@ -1,4 +1,5 @@
-//! The shares of sessions: the rules in their order, of which the first that finds a commit decides.
+//! The shares of sessions: the rules in their order, of which the first that finds a commit decides. Lines of a session that the commits
+//! which it is known to have made do not contain are looked for in others.
 
 use std::collections::BTreeMap;
 
@@ -25,15 +26,34 @@ pub(super) struct Attribution {
     pub share: f64,
 }
 
-/// What a rule found.
+/// What was found of a session.
+#[derive(Default)]
 struct Found {
-    rule: Rule,
-    /// Commits, each with the lines that the session contributed, as far as they are known.
-    commits: BTreeMap<usize, f64>,
+    commits: BTreeMap<usize, Contribution>,
     /// Pull requests without known commits.
     pull_requests: Vec<Number>,
     /// The part of the session's cost that is divided.
     part: f64,
+}
+
+/// What a session contributed to a commit.
+#[derive(Clone, Copy)]
+struct Contribution {
+    rule: Rule,
+    /// Its lines in it, as far as they are known.
+    lines: f64,
+}
+
+impl Found {
+    /// Commits that a rule found, each with the lines of the session.
+    fn by(rule: Rule, commits: BTreeMap<usize, f64>, part: f64) -> Self {
+        let commits = commits.into_iter().map(|(commit, lines)| (commit, Contribution { rule, lines })).collect();
+        Self { commits, pull_requests: Vec::new(), part }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.commits.is_empty() && self.pull_requests.is_empty()
+    }
 }
 
 /// Attributes sessions to the commits of repositories.
@@ -52,28 +72,29 @@ impl<'h> Attributor<'h> {
     /// The shares of a session, which sum to at most 1. The rest is not attributable.
     pub(super) fn shares(&mut self, session: &Session) -> Vec<Attribution> {
         let own = self.history.repositories_of(session);
-        let found = Rule::ALL.into_iter().find_map(|rule| find(rule, session, self.history, &own));
-        let mut shares = found.map_or_else(Vec::new, |found| self.divide(found));
+        let mut shares = self.divide(find(session, self.history, &own));
         for share in shares.iter_mut().filter(|share| share.pull_request.is_none()) {
             share.pull_request = self.linked(session, share);
         }
         shares
     }
 
-    /// Divides the cost of a session over what a rule found. Equal changes count once.
+    /// Divides the cost of a session over what was found. Equal changes count once, by the rule that proves most.
     fn divide(&mut self, found: Found) -> Vec<Attribution> {
-        let Found { rule, commits, pull_requests, part } = found;
-        let mut landed: BTreeMap<usize, (usize, Landed, f64)> = BTreeMap::new();
-        for (original, lines) in commits {
+        let Found { commits, pull_requests, part } = found;
+        let mut landed: BTreeMap<usize, (usize, Landed, Contribution)> = BTreeMap::new();
+        for (original, contribution) in commits {
             let at = self.landings.of(original);
-            landed.entry(at.commit).or_insert((original, at, 0.0)).2 += lines;
+            let none = Contribution { lines: 0.0, ..contribution };
+            let (.., sum) = landed.entry(at.commit).or_insert((original, at, none));
+            *sum = Contribution { rule: sum.rule.min(contribution.rule), lines: sum.lines + contribution.lines };
         }
         // A commit whose lines no change shows counts as one with a single line.
         let weight = |lines: f64| lines.max(1.0);
-        let all: f64 = landed.values().map(|(.., lines)| weight(*lines)).sum();
+        let all: f64 = landed.values().map(|(.., it)| weight(it.lines)).sum();
         let count = u32::try_from(pull_requests.len()).unwrap_or(u32::MAX);
         let all = all + f64::from(count);
-        let of_commits = landed.into_values().map(|(original, at, lines)| Attribution {
+        let of_commits = landed.into_values().map(|(original, at, Contribution { rule, lines })| Attribution {
             rule,
             commit: Some(at.commit),
             landed_by: at.by,
@@ -83,7 +104,7 @@ impl<'h> Attributor<'h> {
             share: part * weight(lines) / all,
         });
         let of_pull_requests = pull_requests.into_iter().map(|number| Attribution {
-            rule,
+            rule: Rule::PullRequest,
             commit: None,
             landed_by: None,
             branch: self.listed(number).and_then(|it| it.branch.clone()),
@@ -128,36 +149,68 @@ impl<'h> Attributor<'h> {
     }
 }
 
+/// What the rules find of a session: that of the first rule which finds more than merges. Merges that the session made count where only
+/// the weakest rule finds something else.
+fn find(session: &Session, history: &History, own: &[usize]) -> Found {
+    let mut merges = Found::default();
+    for rule in Rule::ALL {
+        if rule == Rule::Branch && !merges.is_empty() {
+            break;
+        }
+        let found = find_by(rule, session, history, own);
+        let has_other = found.commits.keys().any(|index| !history.is_merge(*index));
+        if has_other || !found.pull_requests.is_empty() {
+            return found;
+        }
+        merges = if merges.is_empty() { found } else { merges };
+    }
+    merges
+}
+
 /// What a rule finds of a session.
-fn find(rule: Rule, session: &Session, history: &History, own: &[usize]) -> Option<Found> {
-    let mut pull_requests = Vec::new();
-    let mut part = 1.0;
-    let commits = match rule {
-        Rule::Hash => with_lines(session, history, hash::commits(session, history, own)),
-        Rule::Trailer => with_lines(session, history, trailer::commits(session, history)),
-        Rule::Time => with_lines(session, history, time::commits(session, history, own)),
+fn find_by(rule: Rule, session: &Session, history: &History, own: &[usize]) -> Found {
+    match rule {
+        Rule::Hash => with_rest(rule, session, history, own, hash::commits(session, history, own)),
+        Rule::Trailer => with_rest(rule, session, history, own, trailer::commits(session, history)),
+        Rule::Time => with_rest(rule, session, history, own, time::commits(session, history, own)),
         Rule::Content => {
-            let found = content::commits(session, history, own);
-            part = found.part;
-            found.lines
+            let found = content::commits(session, session.changes.iter(), history, own);
+            Found::by(rule, found.lines, found.part)
         }
         Rule::PullRequest => {
             let found = pull_request::pull_requests(session, history);
-            pull_requests = found.iter().filter(|(_, commits)| commits.is_empty()).map(|(number, _)| *number).collect();
+            let unknown = found.iter().filter(|(_, commits)| commits.is_empty()).map(|(number, _)| *number).collect();
             let commits = found.into_iter().flat_map(|(_, commits)| commits).collect();
-            with_lines(session, history, commits)
+            let contributed = content::contributed(session, history, &without_merges(history, commits));
+            Found { pull_requests: unknown, ..Found::by(rule, contributed.lines, 1.0) }
         }
-        Rule::Branch => with_lines(session, history, branch::commits(session, history, own)),
-    };
-    let is_any = !commits.is_empty() || !pull_requests.is_empty();
-    is_any.then_some(Found { rule, commits, pull_requests, part })
+        Rule::Branch => {
+            let commits = without_merges(history, branch::commits(session, history, own));
+            Found::by(rule, content::contributed(session, history, &commits).lines, 1.0)
+        }
+    }
 }
 
-/// Commits with the lines that a session contributed. A merge counts only if no other commit was found.
-fn with_lines(session: &Session, history: &History, mut commits: Vec<usize>) -> BTreeMap<usize, f64> {
-    let is_merge = |index: &usize| history.commits.get(*index).is_some_and(|commit| commit.is_merge);
-    if !commits.iter().all(is_merge) {
-        commits.retain(|index| !is_merge(index));
+/// Commits that the session is known to have made, and those that contain the lines which are in none of them: the session went on, or
+/// a human committed the rest.
+fn with_rest(rule: Rule, session: &Session, history: &History, own: &[usize], commits: Vec<usize>) -> Found {
+    let commits = without_merges(history, commits);
+    let contributed = content::contributed(session, history, &commits);
+    let mut found = Found::by(rule, contributed.lines, 1.0);
+    if commits.iter().any(|index| !history.is_merge(*index)) {
+        let rest = content::commits(session, contributed.rest.into_iter(), history, own);
+        for (commit, lines) in rest.lines {
+            let none = Contribution { rule: Rule::Content, lines: 0.0 };
+            found.commits.entry(commit).or_insert(none).lines += lines;
+        }
     }
-    content::contributed(session, history, &commits)
+    found
+}
+
+/// The commits without merges, unless all are merges.
+fn without_merges(history: &History, mut commits: Vec<usize>) -> Vec<usize> {
+    if commits.iter().any(|index| !history.is_merge(*index)) {
+        commits.retain(|index| !history.is_merge(*index));
+    }
+    commits
 }

@@ -79,6 +79,8 @@ pub(super) struct History {
     by_time: Vec<(i64, usize)>,
     /// Commits by the sessions that they name.
     by_session: HashMap<String, Vec<usize>>,
+    /// Commits by their branches, in the order in which they were written.
+    by_branch: HashMap<String, Vec<(i64, usize)>>,
 }
 
 /// The part of a path or an address after the last `/`.
@@ -104,6 +106,10 @@ impl History {
             for session in &commit.sessions {
                 history.by_session.entry(last_part(session).to_owned()).or_default().push(index);
             }
+            for branch in &commit.branches {
+                let Some(written) = commit.authored_at.or(commit.time) else { continue };
+                history.by_branch.entry(branch.clone()).or_default().push((written, index));
+            }
             for (file, File { path, .. }) in commit.files.iter().enumerate() {
                 let key = (commit.repository, last_part(path).to_owned());
                 history.by_name.entry(key).or_default().push((index, file));
@@ -111,6 +117,7 @@ impl History {
         }
         history.by_time = commits.iter().enumerate().filter_map(|(index, it)| Some((it.time?, index))).collect();
         history.by_time.sort_unstable();
+        history.by_branch.values_mut().for_each(|commits| commits.sort_unstable());
         history.commits = commits;
         history
     }
@@ -118,6 +125,11 @@ impl History {
     /// Whether nothing was scanned or imported.
     pub(super) fn is_empty(&self) -> bool {
         self.commits.is_empty() && self.pull_requests.is_empty()
+    }
+
+    /// Whether a commit merges others.
+    pub(super) fn is_merge(&self, index: usize) -> bool {
+        self.commits.get(index).is_some_and(|commit| commit.is_merge)
     }
 
     /// The commits whose hash begins so.
@@ -129,6 +141,11 @@ impl History {
     /// The commits that name a session.
     pub(super) fn of_session(&self, session: &str) -> &[usize] {
         self.by_session.get(session).map_or(&[], Vec::as_slice)
+    }
+
+    /// The commits of branches of a name, with the times when they were written.
+    pub(super) fn on_branch(&self, branch: &str) -> &[(i64, usize)] {
+        self.by_branch.get(branch).map_or(&[], Vec::as_slice)
     }
 
     /// The commits of a repository that changed a file, with the file.
@@ -180,6 +197,20 @@ impl History {
             return which(&|repository| names.iter().any(|name| name == last_part(&repository.name)));
         }
         within
+    }
+
+    /// The repositories that contain at least half of the files which a session changed: it may have run in a directory of another name.
+    /// None if the log states the repository.
+    pub(super) fn repositories_with_files(&self, session: &Session) -> Vec<usize> {
+        let paths: BTreeSet<&str> = session.changes.iter().map(|change| change.path.as_str()).collect();
+        if session.repository.is_some() || paths.is_empty() {
+            return Vec::new();
+        }
+        let has_most = |repository: &usize| {
+            let has = |path: &&&str| self.of_file(*repository, path).next().is_some();
+            2 * paths.iter().filter(has).count() >= paths.len()
+        };
+        (0..self.repositories.len()).filter(has_most).collect()
     }
 
     /// The pull request of a commit that is known by its branch or its list of commits, if its own message names none.

@@ -52,4 +52,15 @@ impl Session {
         let (Some(start), Some(end)) = (self.started_at, self.ended_at.or(self.started_at)) else { return false };
         start.saturating_sub(before) <= time && time <= end.saturating_add(after)
     }
+
+    /// Whether a path may be that of a file of the session's repository: it is below one of the session's directories, and not in `.git`.
+    pub(super) fn is_of_repository(&self, path: &str) -> bool {
+        let is_absolute = path.starts_with(['/', '~']) || path.get(1..3) == Some(":/");
+        let is_below = |directory: &String| {
+            let directory = directory.replace('\\', "/");
+            path.strip_prefix(directory.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
+        };
+        let is_within = !is_absolute || self.directories.is_empty() || self.directories.iter().any(is_below);
+        is_within && !path.split('/').any(|part| part == ".git")
+    }
 }

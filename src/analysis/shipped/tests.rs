@@ -94,6 +94,74 @@ fn a_printed_hash_is_a_commit_of_the_session() {
 }
 
 #[test]
+fn what_a_commit_of_the_session_does_not_contain_is_found_by_its_lines() {
+    // The session made one commit; a human committed the rest, and threw one file away.
+    let commits = history(vec![
+        commit("a", HOUR + SECOND, "a.rs", &[1, 2, 3]),
+        commit("b", 3 * HOUR, "b.rs", &[4, 5]),
+        commit("c", 4 * HOUR, "a.rs", &[1, 2, 3]),
+    ]);
+    let wrote = |path: &str, lines: &[u32]| change(path, HOUR, lines);
+    let changes = vec![wrote("a.rs", &[1, 2, 3]), wrote("b.rs", &[4, 5]), wrote("x.rs", &[6, 7, 8])];
+    let made = Session { calls: vec![printed("aaaaaaa")], changes, ..session() };
+    assert_eq!(shares(&commits, &made), "hash a 0.60 merged, content b 0.40 merged");
+    // A commit that both rules find counts once.
+    let made = Session { changes: vec![wrote("a.rs", &[1, 2, 3]), wrote("a.rs", &[9])], ..made };
+    let of = |more: &[u32]| history(vec![commit("a", HOUR + SECOND, "a.rs", &[&[1, 2, 3], more].concat())]);
+    assert_eq!(shares(&of(&[]), &made), "hash a 1.00 merged");
+    assert_eq!(shares(&of(&[9]), &made), "hash a 1.00 merged");
+}
+
+#[test]
+fn a_merge_of_the_session_counts_only_without_a_commit() {
+    let merge = Commit { is_merge: true, files: Vec::new(), ..commit("a", HOUR + SECOND, "", &[]) };
+    let committed = commit("b", 3 * HOUR, "b.rs", &[4, 5]);
+    let next = on_branch("feature", commit("c", 3 * HOUR, "c.rs", &[]));
+    let commits = history(vec![merge, committed, next]);
+    let made = Session { calls: vec![printed("aaaaaaa")], ..session() };
+    let wrote = Session { changes: vec![change("b.rs", HOUR, &[4, 5])], ..made.clone() };
+    assert_eq!(shares(&commits, &wrote), "content b 1.00 merged");
+    assert_eq!(shares(&commits, &made), "hash a 1.00 merged");
+}
+
+#[test]
+fn files_elsewhere_are_work_on_what_was_committed() {
+    let commits = history(vec![commit("a", 3 * HOUR, "src/a.rs", &[1, 2])]);
+    let in_file = |path: &str| Change { path: path.to_owned(), ..change("", HOUR, &[7, 8]) };
+    let with = |path: &str| {
+        let changes = vec![change("src/a.rs", HOUR, &[1, 2]), in_file(path)];
+        shares(&commits, &Session { changes, directories: vec!["/work/shop/".to_owned()], ..session() })
+    };
+    for (path, expected) in [
+        ("/home/ann/.claude/plans/a.md", "content a 1.00 merged"),
+        ("~/notes.md", "content a 1.00 merged"),
+        ("C:/notes.md", "content a 1.00 merged"),
+        ("/work/shop/.git/hooks/pre-commit", "content a 1.00 merged"),
+        ("/work/shopping/b.rs", "content a 1.00 merged"),
+        ("/work/shop/src/b.rs", "content a 0.50 merged"),
+        ("src/b.rs", "content a 0.50 merged"),
+    ] {
+        assert_eq!(with(path), expected, "{path}");
+    }
+}
+
+#[test]
+fn the_lines_of_a_session_in_an_unknown_directory_are_found_by_its_files() {
+    let commits = history(vec![commit("a", 3 * HOUR, "src/a.rs", &[1, 2])]);
+    let of = |repository: Option<&str>, changes: Vec<Change>| {
+        let directories = vec!["/tmp/copy".to_owned()];
+        let repository = repository.map(str::to_owned);
+        shares(&commits, &Session { changes, directories, repository, ..session() })
+    };
+    let wrote = |path: &str, lines: &[u32]| Change { path: format!("/tmp/copy/{path}"), ..change("", HOUR, lines) };
+    let own = wrote("src/a.rs", &[1, 2]);
+    assert_eq!(of(None, vec![own.clone()]), "content a 1.00 merged");
+    assert_eq!(of(Some("github.com/acme/other"), vec![own.clone()]), "");
+    // Most of its files are of another repository.
+    assert_eq!(of(None, vec![own, wrote("x.rs", &[3]), wrote("y.rs", &[4])]), "");
+}
+
+#[test]
 fn a_trailer_names_the_session() {
     let named = Commit { sessions: vec!["https://example.com/code/s1".to_owned()], ..commit("a", 90 * HOUR, "a", &[]) };
     assert_eq!(shares(&history(vec![named.clone()]), &session()), "trailer a 1.00 merged");
@@ -244,6 +312,12 @@ fn the_branch_of_a_session_is_bounded_in_time() {
     assert_eq!(of(vec![at("a", 0), at("b", 9 * HOUR), at("c", 10 * HOUR)]), "branch b 1.00 open");
     assert_eq!(of(vec![at("a", 0), at("b", 2 * HOUR + 4 * DAY)]), "");
     assert_eq!(of(vec![on_branch("other", commit("a", HOUR, "a", &[]))]), "");
+    // A rebase made them anew.
+    let written = |hash: &str, time: i64| Commit { authored_at: Some(time), ..at(hash, 50 * HOUR) };
+    assert_eq!(of(vec![written("a", HOUR), written("b", 9 * HOUR)]), "branch a 1.00 open");
+    // The commit of the session is known to be another one.
+    let unknown = Session { calls: vec![printed("eeeeeee")], ..session() };
+    assert_eq!(shares(&history(vec![at("a", HOUR)]), &unknown), "");
 }
 
 #[test]
@@ -330,12 +404,14 @@ proptest! {
         let sum: f64 = shares.iter().map(|share| share.share).sum();
         prop_assert!(sum <= 1.0 + 1e-9, "{shares:?}");
         prop_assert!(shares.iter().all(|share| share.share > 0.0 && share.share <= 1.0), "{shares:?}");
-        // Each commit is in one of them, and one rule decides.
+        // Each commit is in one of them, and one rule decides, besides the content of what it did not find.
         let mut found: Vec<_> = shares.iter().map(|share| (share.commit, share.pull_request)).collect();
         found.sort_unstable();
         found.dedup();
         prop_assert_eq!(found.len(), shares.len());
-        let rules: Vec<Rule> = shares.iter().map(|share| share.rule).collect();
-        prop_assert!(rules.windows(2).all(|rules| rules[0] == rules[1]));
+        let mut rules: Vec<Rule> = shares.iter().map(|share| share.rule).filter(|rule| *rule != Rule::Content).collect();
+        rules.dedup();
+        let has_content = shares.iter().any(|share| share.rule == Rule::Content);
+        prop_assert!(rules.len() <= 1 && (!has_content || rules.iter().all(|rule| *rule < Rule::Content)), "{shares:?}");
     }
 }

@@ -15,17 +15,25 @@ const LATEST: i64 = 14 * DAY;
 pub(in crate::analysis::shipped) struct Contained {
     /// The lines of each commit.
     pub lines: BTreeMap<usize, f64>,
-    /// The part of the session's lines that is in files that were committed.
+    /// The part of the lines that is in files that were committed.
     pub part: f64,
 }
 
 /// The commits that contain changes of a session. Each change is in the commit with most of its lines, else the first one.
-pub(in crate::analysis::shipped) fn commits(session: &Session, history: &History, own: &[usize]) -> Contained {
+pub(in crate::analysis::shipped) fn commits<'s>(
+    session: &'s Session,
+    changes: impl Iterator<Item = &'s Change>,
+    history: &History,
+    own: &[usize],
+) -> Contained {
+    let by_files = if own.is_empty() { history.repositories_with_files(session) } else { Vec::new() };
+    let repositories = if own.is_empty() { &by_files } else { own };
     let mut lines: BTreeMap<usize, f64> = BTreeMap::new();
     // Lines of each file. A file counts as committed as soon as one of its changes was: others replaced the earlier ones.
     let mut files: BTreeMap<&str, (f64, bool)> = BTreeMap::new();
-    for change in session.changes.iter().filter(|change| !change.sketch.is_empty()) {
-        let commit = own.iter().filter_map(|repository| commit_of(change, session, history, *repository)).max();
+    for change in changes.filter(|change| !change.sketch.is_empty()) {
+        let commit =
+            repositories.iter().filter_map(|repository| commit_of(change, session, history, *repository)).max();
         let (all, is_committed) = files.entry(&change.path).or_default();
         *all += change.weight();
         *is_committed |= commit.is_some();
@@ -33,28 +41,41 @@ pub(in crate::analysis::shipped) fn commits(session: &Session, history: &History
             *lines.entry(found.commit).or_default() += change.weight();
         }
     }
+    // What the session wrote elsewhere, as plans in the home directory, is work on what was committed.
+    files.retain(|path, (_, is_committed)| *is_committed || session.is_of_repository(path));
     let all: f64 = files.values().map(|(lines, _)| lines).sum();
     let committed: f64 = files.values().filter(|(_, is_committed)| *is_committed).map(|(lines, _)| lines).sum();
     Contained { lines, part: if all > 0.0 { committed / all } else { 0.0 } }
 }
 
-/// How many lines a session contributed to each of some commits that it is known to have made.
-pub(in crate::analysis::shipped) fn contributed(
-    session: &Session,
+/// What a session contributed to some commits.
+#[derive(Debug, Default)]
+pub(in crate::analysis::shipped) struct Contributed<'s> {
+    /// The lines of each of the commits.
+    pub lines: BTreeMap<usize, f64>,
+    /// The changes that none of them contains.
+    pub rest: Vec<&'s Change>,
+}
+
+/// How many lines a session contributed to each of some commits.
+pub(in crate::analysis::shipped) fn contributed<'s>(
+    session: &'s Session,
     history: &History,
     commits: &[usize],
-) -> BTreeMap<usize, f64> {
-    let mut lines: BTreeMap<usize, f64> = commits.iter().map(|commit| (*commit, 0.0)).collect();
+) -> Contributed<'s> {
+    let lines = commits.iter().map(|commit| (*commit, 0.0)).collect();
+    let mut contributed = Contributed { lines, rest: Vec::new() };
     for change in &session.changes {
         let found = commits.iter().filter_map(|index| {
             let commit = history.commits.get(*index)?;
             of_commit(change, session, history, *index, commit)
         });
-        if let Some(found) = found.max() {
-            *lines.entry(found.commit).or_default() += change.weight();
+        match found.max() {
+            Some(found) => *contributed.lines.entry(found.commit).or_default() += change.weight(),
+            None => contributed.rest.push(change),
         }
     }
-    lines
+    contributed
 }
 
 /// A commit that contains a change. The better one is the larger one.
