@@ -21,13 +21,13 @@ fn of_demo() -> Tables {
     settled(demo_facts())
 }
 
-fn frames_of(tables: &Tables) -> Frames {
+pub fn frames_of(tables: &Tables) -> Frames {
     frames(tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 
 /// The tables of the demo with a commit for each change of which the log shows lines, a minute after it. Every third one is on a branch, and
 /// is not merged; the others are those of pull requests with their number.
-fn with_commits() -> Tables {
+pub fn with_commits() -> Tables {
     let mut tables = of_demo();
     for (index, row) in tables.file_changes.iter().enumerate() {
         let session = &tables.sessions[row.session].session;

@@ -45,14 +45,14 @@ const COMMIT_REPOSITORY: &str = "commit_repository";
 const SHARE_RULE: &str = "share_rule";
 
 /// The parts of the cost, tokens and duration of a session.
-pub(super) const SHARED_COST_USD: &str = "shared_cost_usd";
+pub(in crate::analysis) const SHARED_COST_USD: &str = "shared_cost_usd";
 pub(super) const SHARED_TOKENS: &str = "shared_tokens";
 pub(super) const SHARED_MS: &str = "shared_ms";
 /// The whole hash and the pull request, to be counted; NULL without one.
 pub(super) const COMMIT_KEY: &str = "commit_key";
-pub(super) const PULL_REQUEST_KEY: &str = "pull_request_key";
+pub(in crate::analysis) const PULL_REQUEST_KEY: &str = "pull_request_key";
 /// Whether the default branch contains it.
-pub(super) const IS_MERGED: &str = "is_merged";
+pub(in crate::analysis) const IS_MERGED: &str = "is_merged";
 /// The lines of the commit, divided over the sessions that share it.
 pub(super) const LINES_ADDED: &str = "shared_lines_added";
 pub(super) const LINES_SURVIVING: &str = "shared_lines_surviving";
@@ -95,22 +95,25 @@ impl ReportRows for Shipped {
     }
 
     fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
-        let rows = rows.drop(cols(DIMENSIONS));
-        let shares = shares(rows.clone(), context.tables)?.with_columns(DIMENSIONS.map(named));
-        let rows = rows.join(shares, KEY.map(col), KEY.map(col), JoinType::Inner.into());
-        let part = |column: &str| col(column).cast(DataType::Float64) * col(SHARE);
-        let count = len().over([col(COMMIT_KEY)])?.cast(DataType::Float64);
-        let of_commit = |lines: &str| (col(lines).cast(DataType::Float64) / count.clone()).alias(lines);
-        Ok(rows
-            .with_columns([
-                part(sessions::COST_USD).alias(SHARED_COST_USD),
-                part(sessions::TOTAL_TOKENS).alias(SHARED_TOKENS),
-                part(sessions::DURATION_MS).alias(SHARED_MS),
-                of_commit(LINES_ADDED),
-                of_commit(LINES_SURVIVING),
-            ])
-            .into())
+        Ok(rows_of_shares(rows, context.tables)?.into())
     }
+}
+
+/// The rows of [`Shipped`] with the values of their dimensions and their parts of the cost, tokens, time and lines.
+pub(in crate::analysis) fn rows_of_shares(rows: LazyFrame, tables: &Frames) -> PolarsResult<LazyFrame> {
+    let rows = rows.drop(cols(DIMENSIONS));
+    let shares = shares(rows.clone(), tables)?.with_columns(DIMENSIONS.map(named));
+    let rows = rows.join(shares, KEY.map(col), KEY.map(col), JoinType::Inner.into());
+    let part = |column: &str| col(column).cast(DataType::Float64) * col(SHARE);
+    let count = len().over([col(COMMIT_KEY)])?.cast(DataType::Float64);
+    let of_commit = |lines: &str| (col(lines).cast(DataType::Float64) / count.clone()).alias(lines);
+    Ok(rows.with_columns([
+        part(sessions::COST_USD).alias(SHARED_COST_USD),
+        part(sessions::TOTAL_TOKENS).alias(SHARED_TOKENS),
+        part(sessions::DURATION_MS).alias(SHARED_MS),
+        of_commit(LINES_ADDED),
+        of_commit(LINES_SURVIVING),
+    ]))
 }
 
 /// The value of a dimension, also where it is unknown.

@@ -30,7 +30,10 @@ mod session;
 mod tests;
 
 pub use frame::has_history;
-pub(super) use frame::{AUTHOR, BRANCH, COMMIT, OUTCOME, PULL_REQUEST, RULE, Shipped, view};
+pub(super) use frame::{
+    AUTHOR, BRANCH, COMMIT, IS_MERGED, OUTCOME, PULL_REQUEST, PULL_REQUEST_KEY, RULE, SHARED_COST_USD, Shipped,
+    rows_of_shares, view,
+};
 pub(super) use measures::MEASURES;
 pub(super) use one_session::{of_session, outcomes};
 pub(super) use read::TABLES;
