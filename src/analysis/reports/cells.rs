@@ -11,7 +11,7 @@ use crate::analysis::rows::{
     self, Cost, Error, Frames, Grouping, LeftOut, NONE, ReportRows, Scope, Sessions, Table, Unjudged, count_of,
     sum_where,
 };
-use crate::analysis::shipped::{self, Shipped, has_history, rows_of_shares};
+use crate::analysis::shipped::{self, Shipped, Within, has_history, rows_of_shares};
 use crate::analysis::waste::{CAUSE, Waste, rows_of_waste};
 use crate::prices::Catalog;
 use crate::store::frames::{events, sessions, tool_calls, turns};
@@ -237,7 +237,7 @@ fn shipped(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Option<DataFram
     }
     let mut grouping = Grouping::new(NAME, &Shipped, tables, scope, cost)?;
     let day = grouping.dimension("day")?.alias("local_day");
-    let rows = rows_of_shares(grouping.rows.with_column(day), tables)?;
+    let rows = rows_of_shares(grouping.rows.with_column(day), tables, Within::default())?;
     let merged = when(col(shipped::IS_MERGED)).then(col(shipped::PULL_REQUEST_KEY)).otherwise(lit(NULL));
     let keys = [
         col(turns::RUNTIME),

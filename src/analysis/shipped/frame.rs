@@ -10,6 +10,7 @@ use super::history::{Commit, History};
 use super::outcome::NOT_ATTRIBUTABLE_WORD;
 use super::read::{self, calls, changes, history};
 use super::session::{Call, Change, Session};
+use super::within::Within;
 use crate::analysis::rows::{
     Context, Extended, Find, Frames, KEY, NONE, ReportRows, SessionRows, Sessions, Sorted, for_sessions, take,
 };
@@ -84,6 +85,10 @@ impl ReportRows for Shipped {
         [&[sessions::TABLE, tool_calls::TABLE, file_changes::TABLE], &read::TABLES[..]].concat()
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--within"]
+    }
+
     fn has(&self, column: &str) -> bool {
         Sessions.has(column) || DIMENSIONS.contains(&column)
     }
@@ -95,14 +100,14 @@ impl ReportRows for Shipped {
     }
 
     fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
-        Ok(rows_of_shares(rows, context.tables)?.into())
+        Ok(rows_of_shares(rows, context.tables, context.within)?.into())
     }
 }
 
 /// The rows of [`Shipped`] with the values of their dimensions and their parts of the cost, tokens, time and lines.
-pub(in crate::analysis) fn rows_of_shares(rows: LazyFrame, tables: &Frames) -> PolarsResult<LazyFrame> {
+pub(in crate::analysis) fn rows_of_shares(rows: LazyFrame, tables: &Frames, within: Within) -> PolarsResult<LazyFrame> {
     let rows = rows.drop(cols(DIMENSIONS));
-    let shares = shares(rows.clone(), tables)?.with_columns(DIMENSIONS.map(named));
+    let shares = shares(rows.clone(), tables, within)?.with_columns(DIMENSIONS.map(named));
     let rows = rows.join(shares, KEY.map(col), KEY.map(col), JoinType::Inner.into());
     let part = |column: &str| col(column).cast(DataType::Float64) * col(SHARE);
     let count = len().over([col(COMMIT_KEY)])?.cast(DataType::Float64);
@@ -124,13 +129,13 @@ fn named(dimension: &str) -> Expr {
 }
 
 /// The shares of sessions: rows with the keys of the sessions, the dimensions, and what is known of the commits.
-pub(super) fn shares(rows: LazyFrame, tables: &Frames) -> PolarsResult<LazyFrame> {
+pub(super) fn shares(rows: LazyFrame, tables: &Frames, within: Within) -> PolarsResult<LazyFrame> {
     let frame = rows.clone().select(KEY.map(col)).collect()?;
     let known = read::sessions(rows)?;
     let first = known.iter().filter_map(|session| session.started_at).min();
     let last = known.iter().filter_map(|session| session.ended_at.or(session.started_at)).max();
     let history = history(tables, first.map(|first| Time::from_micros(first.saturating_sub(BEFORE))))?;
-    let attributor = Mutex::new(Attributor::new(&history, last));
+    let attributor = Mutex::new(Attributor::new(&history, last, within));
     let read = |tables: &Frames, find: Find<'_>| {
         if history.is_empty() {
             return Ok(Work::default());
@@ -218,7 +223,7 @@ fn table(keys: &DataFrame, found: &[(usize, Option<Attribution>, f64)], history:
 /// The shares of sessions as a table for SQL.
 pub(in crate::analysis) fn view(tables: &Frames) -> PolarsResult<LazyFrame> {
     let rows = Sessions.frame(tables)?;
-    let shares = shares(rows.clone(), tables)?;
+    let shares = shares(rows.clone(), tables, Within::default())?;
     let costs = rows.select([&KEY.map(col)[..], &[col(sessions::COST_USD)]].concat());
     let rest = lit(NOT_ATTRIBUTABLE_WORD);
     let columns = [
