@@ -16,7 +16,7 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::style::Color;
 
-use crate::{demo_facts, settled};
+use crate::{demo_facts, settled, shipped};
 
 /// Tables in memory; `None` if they cannot be read.
 #[derive(Clone)]
@@ -265,6 +265,18 @@ fn reports_have_the_labels_of_the_sessions() {
     assert!(program.text().contains("45.5 %") && program.text().contains("91.7 %"), "{}", program.text());
     program.press("<Esc>/limits<Enter><Enter>b");
     assert!(!program.text().contains("label:"), "{}", program.text());
+}
+
+/// The details of a session name its commits, and the list what became of them, once `f` computes more than the log states.
+#[test]
+fn what_shipped_is_shown() {
+    let tables = shipped::frames_of(&shipped::with_commits());
+    let mut program = Program::new(tables, (160, 30));
+    assert!(!program.text().contains("outcome"), "{}", program.text());
+    program.press("/storefront<Enter>f<Esc>");
+    insta::assert_snapshot!("browse_sessions_shipped", program.text());
+    program.press("x/01a1f188<Enter><Enter>");
+    insta::assert_snapshot!("browse_timeline_shipped", program.text());
 }
 
 /// The selected session stays on its line when newer ones appear. A pane below another one is read again when it is shown.

@@ -1,5 +1,6 @@
 //! Compares the data of the page of `agentlogs dashboard` with the reports. `dashboard/test` checks the page in a browser.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
@@ -13,7 +14,7 @@ use base64::Engine;
 use polars::prelude::*;
 use serde_json::Value;
 
-use crate::{facts, root, settled};
+use crate::{facts, root, settled, shipped};
 
 fn tables() -> Frames {
     let tables = settled(facts(Retention::None));
@@ -108,6 +109,49 @@ fn the_page_adds_up_to_the_reports() {
                 assert_eq!(sum(&data, "behaviour", name), whole(&behaviour, name), "{name} {scope:?}");
             }
         }
+    }
+}
+
+/// What shipped is that of the report, by outcome and week; a page without commits and pull requests has no such table.
+#[test]
+fn what_shipped_adds_up_to_the_report() {
+    assert!(data(&made(&tables(), &Scope::default(), Cost::Auto)).get("shipped").is_none());
+    let tables = shipped::frames_of(&shipped::with_commits());
+    for scope in [scope(&[], None), scope(&[("runtime", "claude")], None), scope(&[], Some("2026-11-10"))] {
+        let data = data(&made(&tables, &scope, Cost::Auto));
+        let words: Vec<_> = data["words"]["outcome"]["list"].as_array().unwrap().iter().map(Value::as_str).collect();
+        let (mut day, mut own) = (0, BTreeMap::new());
+        let mut requests: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
+        let column = |name| numbers(&data, "shipped", name);
+        for (((days, outcome), cost), request) in
+            column("day").zip(column("outcome")).zip(column("cost")).zip(column("pull_request"))
+        {
+            day += days.unwrap();
+            let outcome = words[usize::try_from(outcome.unwrap()).unwrap()].unwrap();
+            // Weeks begin on Monday, and day 0 was a Thursday.
+            *own.entry((day - (day + 3).rem_euclid(7), outcome)).or_insert(0) += cost.unwrap_or_default();
+            requests.entry(outcome).or_default().extend(request);
+        }
+        let run = |by: &[&str]| {
+            let by = by.iter().map(|&by| by.to_owned()).collect();
+            let options = Options { by, scope: scope.clone(), wide: true, ..Options::default() };
+            reports::find("shipped").unwrap().run(&tables, &options).unwrap().rows
+        };
+        let rows = run(&["week", "outcome"]);
+        assert_eq!(rows.height(), own.len(), "{rows} {own:?}");
+        let weeks = rows.column("week").unwrap().cast(&DataType::Int64).unwrap();
+        let outcomes = rows.column("outcome").unwrap().str().unwrap();
+        let costs = rows.column("cost_usd").unwrap().f64().unwrap();
+        for ((week, outcome), cost) in weeks.i64().unwrap().iter().zip(outcomes.iter()).zip(costs.iter()) {
+            let (own, cost) = (own[&(week.unwrap(), outcome.unwrap())] as f64 / 1e9, cost.unwrap_or_default());
+            assert!((own - cost).abs() < 1e-6, "{own} {cost} {week:?} {outcome:?} {scope:?}");
+        }
+        let rows = run(&["outcome"]);
+        let merged = rows.column("merged_pull_requests").unwrap().i64().unwrap();
+        for (outcome, merged) in rows.column("outcome").unwrap().str().unwrap().iter().zip(merged.iter()) {
+            assert_eq!(requests[outcome.unwrap()].len(), usize::try_from(merged.unwrap()).unwrap(), "{outcome:?}");
+        }
+        assert!(requests["merged"].len() > 1, "{requests:?}");
     }
 }
 

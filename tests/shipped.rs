@@ -1,6 +1,6 @@
 //! `report shipped`: docs/shipped.md. The rules have their own tests, in `src/analysis/shipped/tests.rs`; here are their sums.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use agentlogs::analysis::reports::{Answer, Options, find};
@@ -21,13 +21,13 @@ fn of_demo() -> Tables {
     settled(demo_facts())
 }
 
-fn frames_of(tables: &Tables) -> Frames {
+pub fn frames_of(tables: &Tables) -> Frames {
     frames(tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 
 /// The tables of the demo with a commit for each change of which the log shows lines, a minute after it. Every third one is on a branch, and
 /// is not merged; the others are those of pull requests with their number.
-fn with_commits() -> Tables {
+pub fn with_commits() -> Tables {
     let mut tables = of_demo();
     for (index, row) in tables.file_changes.iter().enumerate() {
         let session = &tables.sessions[row.session].session;
@@ -259,6 +259,20 @@ fn logs_and_a_repository_have_the_shares_that_follow_by_hand() {
     for (outcome, expected) in [("merged", 9.0), ("open", 2.0), ("reverted", 2.0)] {
         assert!((times(outcome) - expected).abs() < 1e-6, "{report}");
     }
+    // The human removed most of what `edited` wrote 20 days later, and `left` was on a branch for as long.
+    let rest = [("src/edited.rs", Some("the first line of edited\n"))];
+    repository.commit("main", "2026-10-25T11:01:02Z", "Shorten edited", &rest);
+    scans.scan(&directory);
+    let within = |within: &[&str]| {
+        let report = ["report", "shipped", "--by", "outcome", "--runtime", "claude", "--format", "csv"];
+        let report = scans.run(&[&report, within].concat());
+        let outcomes = report.lines().skip(1).map(|line| line.split(',').next().unwrap().to_owned());
+        outcomes.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(within(&[]), "abandoned merged not_attributable reverted");
+    assert_eq!(within(&["--within", "3w"]), "merged not_attributable open reverted rewritten");
+    assert_eq!(scans.output(&["report", "shipped", "--within", "91d"]).status.code(), Some(2));
+    assert_eq!(scans.output(&["report", "cost", "--within", "3d"]).status.code(), Some(2));
     let shown = scans.run(&["show", "squashed"]);
     assert!(shown.contains("github.com/acme/shop#1"), "{shown}");
     assert!(

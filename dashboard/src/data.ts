@@ -30,6 +30,8 @@ interface Packed extends About {
   troubles: Record<string, Numbers>;
   waste: Record<string, Numbers>;
   behaviour: Record<string, Numbers>;
+  /** Only if a repository was scanned, or pull requests were imported. */
+  shipped?: Record<string, Numbers>;
   timelines: Record<string, Numbers>;
   timeline_turns: Record<string, Numbers>;
   timeline_calls: Record<string, Numbers>;
@@ -48,7 +50,7 @@ export interface LeftOut {
 }
 
 export type WordKind =
-  | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "skill" | "tool" | "kind" | "code" | "cause";
+  | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "skill" | "tool" | "kind" | "code" | "cause" | "outcome";
 
 /** Columns of numbers, and of places in other tables and lists of words, all of one length. */
 export type Columns<Name extends string, Place extends string = never> =
@@ -76,6 +78,8 @@ export type Behaviour = Columns<
   | "verified_sessions" | "test_runs" | "failed_test_runs" | "model_time_ms" | "tool_time_ms" | "waiting_time_ms",
   "group"
 >;
+/** The cost of sessions by what became of it, at the day on which they start; of a merged pull request with its number. */
+export type Shipped = Columns<"day" | "pull_request" | "cost", "group" | "outcome">;
 export type Groups = Columns<never, "runtime" | "model" | "project" | "status" | "labels">;
 export type Sessions = Columns<
   | "started" | "duration_ms" | "turns" | "tool_calls" | "tool_errors" | "compactions" | "retries" | "subagents" | "cost"
@@ -127,6 +131,7 @@ export interface Data extends About {
   troubles: Troubles;
   waste: Waste;
   behaviour: Behaviour;
+  shipped: Shipped;
   timelines: Map<number, Timeline>;
   timelineTurns: TimelineTurns;
   timelineCalls: TimelineCalls;
@@ -135,6 +140,8 @@ export interface Data extends About {
   leftOut: LeftOut;
   /** Whether any session has a verdict. */
   isJudged: boolean;
+  /** Whether a repository was scanned, or pull requests were imported. */
+  hasHistory: boolean;
   /** The first and the last day of all there is. */
   days: [number, number] | null;
   /** Sessions whose cost is known, the cheapest first. */
@@ -178,7 +185,7 @@ function numbers(values: Numbers, isGrowing: boolean): Float64Array {
 }
 
 /** Columns that are never unknown, and small. */
-const PLACES = ["session", "group", "listed", "id_length", "runtime", "model", "project", "status", "labels", "usage", "error_kind", "skill", "tool", "kind", "code", "cause"];
+const PLACES = ["session", "group", "listed", "id_length", "runtime", "model", "project", "status", "labels", "usage", "error_kind", "skill", "tool", "kind", "code", "cause", "outcome"];
 
 function columns<T>(table: Record<string, (number | string | null)[]>, growing: string[], texts: string[] = []): T {
   const out: Record<string, unknown> = { length: 0 };
@@ -209,7 +216,7 @@ function ordered(length: number, is: (at: number) => boolean, order: (a: number,
 }
 
 /** The first and the last of all days. */
-function extent(...columns: Float64Array[]): [number, number] | null {
+export function extent(...columns: Float64Array[]): [number, number] | null {
   let [low, high] = [Infinity, -Infinity];
   for (const column of columns) {
     for (const it of column) {
@@ -290,6 +297,7 @@ export async function read(base64: string): Promise<Data> {
     troubles: columns<Troubles>(packed.troubles, ["group", "day"]),
     waste: columns<Waste>(packed.waste, ["group", "day"]),
     behaviour: columns<Behaviour>(packed.behaviour, ["group", "day"]),
+    shipped: columns<Shipped>(packed.shipped ?? { group: [], day: [], outcome: [], pull_request: [], cost: [] }, ["group", "day"]),
     timelines,
     timelineTurns: columns<TimelineTurns>(packed.timeline_turns, ["at"], ["agent"]),
     timelineCalls: columns<TimelineCalls>(packed.timeline_calls, ["at"], ["target"]),
@@ -297,6 +305,7 @@ export async function read(base64: string): Promise<Data> {
     health,
     leftOut: packed.left_out,
     isJudged,
+    hasHistory: packed.shipped !== undefined,
     days: extent(turns.day, sessions.day),
     byCost: ordered(sessions.length, (it) => cost[it] === cost[it], (a, b) => cost[a] - cost[b] || b - a),
     newest: ordered(sessions.length, (it) => id[it] !== null, (a, b) => started[b] - started[a] || a - b),

@@ -111,6 +111,13 @@ export interface Ledger {
   isLower: Uint8Array;
 }
 
+/** The first days of the periods between two days, without a gap. */
+export function startsOf(low: number, high: number, per: Period, daysBeforeMonday: number): number[] {
+  const out: number[] = [];
+  if (low <= high) for (let it = periodOf(low, per, daysBeforeMonday); it <= high; it = nextPeriod(it, per)) out.push(it);
+  return out;
+}
+
 export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): Ledger {
   const { turns } = data;
   const { day, session } = turns;
@@ -120,10 +127,7 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
     if (it < low) low = it;
     if (it > high) high = it;
   }
-  const starts: number[] = [];
-  if (low <= high) {
-    for (let it = periodOf(low, per, data.daysBeforeMonday); it <= high; it = nextPeriod(it, per)) starts.push(it);
-  }
+  const starts = startsOf(low, high, per, data.daysBeforeMonday);
   const periodOfDay = new Int32Array(low <= high ? high - low + 1 : 0);
   starts.forEach((start, at) => periodOfDay.fill(at, Math.max(start - low, 0), (starts[at + 1] ?? Infinity) - low));
   // The last place is for rows without a time.

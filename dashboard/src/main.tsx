@@ -8,6 +8,7 @@ import { choices, date, DIMENSIONS, fromFragment, left, NOTHING, toFragment, typ
 import { FilterBar } from "./filterbar";
 import * as format from "./format";
 import { Distribution, Health, Hours, Outcomes, OverTime, Skills, Tools, Where } from "./panels";
+import { DidItShip } from "./shipped";
 import { Totals } from "./totals";
 import { Verdicts } from "./verdicts";
 import { Behaviour, Waste } from "./work";
@@ -110,6 +111,7 @@ function App({ data }: { data: Data }) {
         <Totals data={data} state={state} left={rest} sums={sums.total} statuses={statuses} tools={tools} />
         {isEmpty ? <Nothing data={data} state={state} set={set} /> : <><OverTime {...props} sums={sums} ranks={ranks} />
         <Where {...props} sums={sums} ranks={ranks} />
+        <DidItShip {...props} />
         <Distribution {...props} open={open} />
         <Tools {...props} tools={tools} />
         <Skills {...props} />

@@ -73,7 +73,7 @@ function points(now: number, before: number): string {
   return size === 0 ? "no change" : `${size > 0 ? "+" : "−"}${Math.abs(size).toFixed(1)} points`;
 }
 
-type Figure = [name: string, title: string, value: number, text: string, about: string, change?: string];
+export type Figure = [name: string, title: string, value: number, text: string, about: string, change?: string];
 
 export function Totals({ data, state, left: rest, sums, statuses, tools }: { data: Data; state: State; left: Left; sums: Sums; statuses: Count[]; tools: ToolSums[] }) {
   const sessions = statuses.reduce((sum, it) => sum + it.count, 0);
@@ -133,7 +133,7 @@ export function Totals({ data, state, left: rest, sums, statuses, tools }: { dat
   );
 }
 
-function Card({ figure: [name, title, value, text, about, change] }: { figure: Figure }) {
+export function Card({ figure: [name, title, value, text, about, change] }: { figure: Figure }) {
   return (
     <div>
       <dt>{title}</dt>

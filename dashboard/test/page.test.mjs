@@ -59,6 +59,20 @@ function hostileLog(text, at) {
   return records.map((it) => `${JSON.stringify(it)}\n`).join("");
 }
 
+/** Sessions whose logs name a pull request, and what a hosting service knows of those. */
+function shippedLogs(directory) {
+  mkdirSync(directory);
+  [[5, 12], [6, 13], [7, 14]].forEach(([at, number]) => {
+    const id = `deadbeef-0000-4000-8000-00000000001${at}`;
+    const link = { type: "pr-link", sessionId: id, prNumber: number, prUrl: `https://github.com/acme/shop/pull/${number}`, prRepository: "acme/shop", timestamp: `2026-10-0${at + 1}T08:00:04.000Z` };
+    const log = hostileLog("calm", at).replaceAll(/deadbeef-[-0-9]+/g, id).replaceAll(/"(r|m|t|u1|u2|a1|e1)\d*"/g, `"$1-shipped-${at}"`);
+    writeFileSync(join(directory, `${id}.jsonl`), `${log.replaceAll('"model":"calm"', '"model":"claude-sonnet-4-5"')}${JSON.stringify(link)}\n`);
+  });
+  const request = (number, state, others) => ({ number, url: `https://github.com/acme/shop/pull/${number}`, title: "Add", state, createdAt: "2026-10-01T00:00:00Z", ...others });
+  const requests = [request(12, "MERGED", { mergedAt: "2026-10-09T00:00:00Z" }), request(13, "CLOSED", { closedAt: "2026-10-09T00:00:00Z" }), request(14, "OPEN", {})];
+  writeFileSync(join(folder, "requests.json"), JSON.stringify(requests));
+}
+
 let browser;
 before(async () => {
   cpSync(join(root, "sample-logs"), join(logs, "samples"), { recursive: true });
@@ -69,7 +83,9 @@ before(async () => {
     writeFileSync(path, hostileLog(text, at));
     writeFileSync(path.replace(".jsonl", ".meta.json"), JSON.stringify({ labels: { [`hostile${at % 2}`]: text } }));
   });
+  shippedLogs(join(logs, "shipped"));
   run("ingest", logs, "--archive", archive);
+  run("git", "import", join(folder, "requests.json"), "--archive", archive);
   run("dashboard", file, "--archive", archive, "--timezone", "UTC");
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 });
@@ -264,6 +280,42 @@ test("verdicts, behaviour and waste by runtime are those of the reports", async 
   }
   assert.deepEqual(complaints, []);
   await close();
+});
+
+test("what shipped is that of the report, and is shown only if there are commits or pull requests", async () => {
+  const { page, complaints, close } = await open();
+  const agreesOn = async (filters) => {
+    const theirs = report("shipped", "--by", "outcome", "--wide", ...filters);
+    const own = await cellsOf(page, "shipped");
+    assert.equal(own.size, theirs.length, `${filters}`);
+    for (const it of theirs) {
+      const [cost, share, requests] = own.get(it.outcome);
+      assert.ok(near(cost, it.cost_usd) && near(share, it.share) && requests === it.merged_pull_requests, `${it.outcome} ${cost} ${share} ${requests}`);
+    }
+    return new Map(theirs.map((it) => [it.outcome, it]));
+  };
+  const all = await agreesOn([]);
+  assert.deepEqual([...all.keys()].sort(), ["closed", "merged", "not_attributable", "open"]);
+  const card = async (name) => Number(await page.getAttribute(`#shipped [data-name=${name}]`, "value"));
+  assert.ok(near(await card("merged_cost_usd"), all.get("merged").cost_usd) && all.get("merged").cost_usd > 0);
+  const cost = [...all.values()].reduce((sum, it) => sum + it.cost_usd, 0);
+  assert.ok(near(await card("cost_per_merged_pull_request_usd"), cost), "of one merged pull request");
+  assert.ok(near(await card("not_attributable_share"), all.get("not_attributable").share));
+  await page.locator("#shipped details.numbers > summary").click();
+  const weeks = report("shipped", "--by", "week,outcome").filter((it) => it.week !== null && it.cost_usd !== null);
+  const rows = await rowsOf(page, "shipped-by-week");
+  assert.equal(rows.length, weeks.length);
+  for (const [week, outcome, cost] of rows) assert.ok(weeks.some((it) => it.week === week && it.outcome === outcome && near(cost, it.cost_usd)), `${week} ${outcome} ${cost}`);
+  await choose(page, "model", "claude-sonnet-4-5");
+  await page.fill("input[name=since]", "2026-10-07");
+  assert.ok(!(await agreesOn(["--model", "claude-sonnet-4-5", "--since", "2026-10-07"])).has("merged"));
+  const other = join(folder, "without-history.html");
+  run("dashboard", other, "--logs", join(logs, "shipped"), "--timezone", "UTC");
+  const without = await open("", {}, other);
+  assert.equal(await without.page.locator("#shipped").count(), 0);
+  assert.deepEqual([...complaints, ...without.complaints], []);
+  await close();
+  await without.close();
 });
 
 test("axe finds no violation, in the light, in the dark and on a phone", async () => {

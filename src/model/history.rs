@@ -80,8 +80,10 @@ pub struct Commit {
     pub files: Option<Vec<ChangedFile>>,
     /// The hash of the changes, and of those that would undo them.
     pub patch: Option<Patch>,
-    /// Whether objects were missing or damaged: the next scan reads it again.
+    /// Whether objects were missing or damaged: the next scan reads it again, once it finds `missing`.
     pub is_incomplete: bool,
+    /// The first of these objects.
+    pub missing: Option<String>,
 }
 
 /// What the message of a commit states.

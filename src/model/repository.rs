@@ -31,6 +31,7 @@ pub struct CommitRow {
     pub lines_removed: Option<i64>,
     pub lines_surviving: Option<i64>,
     pub lines_gone_soon: Option<i64>,
+    pub half_gone_at: Option<Time>,
 }
 
 /// A row of `commit_files`. The columns of the table describe the values.

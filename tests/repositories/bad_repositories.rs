@@ -150,12 +150,61 @@ fn what_is_no_repository_is_an_error() {
     // A configuration that cannot be read.
     fs::write(shop.git.join("config"), "[core\n").unwrap();
     assert!(failed(&scans, "shop").contains("the repository cannot be read"));
-    // One of another kind of hashes.
-    fs::write(
-        shop.git.join("config"),
-        "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n",
-    )
-    .unwrap();
-    assert!(failed(&scans, "shop").contains("shop"));
+    // Those of other kinds. A repository that is scanned with them loses nothing.
+    let mut site = Builder::new(&scans.path("site"));
+    for (number, (extension, what)) in
+        [("objectFormat = sha256", "SHA-256 hashes"), ("refStorage = reftable", "a reftable")].into_iter().enumerate()
+    {
+        let config = format!("[core]\n\trepositoryformatversion = 1\n[extensions]\n\t{extension}\n");
+        fs::write(shop.git.join("config"), config).unwrap();
+        let root = scans.path("shop");
+        assert!(failed(&scans, "shop").contains(&format!("shop: a repository with {what} is not supported")));
+        let time = format!("2026-01-0{}T10:00:00Z", number + 1);
+        site.commit("main", &time, &format!("Of site {number}"), &[("a", Some(&number.to_string()))]);
+        let both = ["git", "scan", root.to_str().unwrap(), site.directory.to_str().unwrap(), "--since", "2026-01-01"];
+        assert_eq!(scans.output(&both).status.code(), Some(1));
+    }
+    assert_eq!(scans.rows("SELECT subject FROM commits ORDER BY subject"), ["First", "Of site 0", "Of site 1"]);
+}
+
+/// Programs that read a named pipe wait for its writer.
+#[cfg(unix)]
+#[test]
+fn named_pipes_are_named() {
+    for name in [
+        "HEAD",
+        "config",
+        "packed-refs",
+        "shallow",
+        "refs/heads/pipe",
+        "objects/pack/pack-1.idx",
+        "objects/info/alternates",
+    ] {
+        let scans = Scans::new();
+        let mut shop = Builder::new(&scans.path("shop"));
+        shop.commit("main", "2026-01-01T10:00:00Z", "First", &[("a", Some("1\n"))]);
+        let path = shop.git.join(name);
+        let _ = fs::remove_file(&path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let errors = failed(&scans, "shop");
+        assert!(errors.contains(&format!("{}: a named pipe or a device", path.display())), "{name}: {errors}");
+    }
+    // In a directory with objects of another repository, and in place of the directory of a worktree.
+    let scans = Scans::new();
+    let mut shop = Builder::new(&scans.path("shop"));
+    shop.commit("main", "2026-01-01T10:00:00Z", "First", &[("a", Some("1\n"))]);
+    let other = scans.path("other");
+    fs::create_dir_all(other.join("ab")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(other.join("ab/cd")).status().unwrap().success());
+    fs::write(shop.git.join("objects/info/alternates"), format!("{}\n", other.display())).unwrap();
+    assert!(failed(&scans, "shop").contains("ab/cd: a named pipe or a device"));
+    fs::create_dir_all(scans.path("worktree")).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(scans.path("worktree/.git")).status().unwrap().success());
+    assert!(failed(&scans, "worktree").contains(".git: a named pipe or a device"));
+    // A socket cannot be opened: git has one.
+    fs::remove_file(shop.git.join("objects/info/alternates")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(shop.git.join("fsmonitor--daemon.ipc")).unwrap();
+    scans.scan(&shop.directory);
     assert_eq!(scans.rows("SELECT subject FROM commits"), ["First"]);
 }

@@ -82,6 +82,8 @@ fn equal_changes_have_equal_patches() {
             format!("{again} {reverted}"),
         ]
     );
+    let gone = "SELECT half_gone_at FROM commits WHERE pull_request = 7";
+    assert!(scans.rows(gone)[0].starts_with("2026-01-05"), "{:?}", scans.rows(gone));
     // The squashed line of taxes went, and came again with another commit, which the line of the head counts for.
     assert_eq!(scans.rows("SELECT lines_surviving, lines_gone_soon FROM commits WHERE pull_request = 7"), ["0 2"]);
     assert_eq!(scans.rows("SELECT lines_surviving FROM commits WHERE subject = 'Taxes again'"), ["2"]);
@@ -135,6 +137,17 @@ fn lines_survive_in_moved_files() {
     assert_eq!(
         scans.rows("SELECT subject, lines_added, lines_surviving, lines_gone_soon FROM commits ORDER BY committed_at"),
         ["Add 20 4 0", "Move 1 0 0", "Cut 0 0 0", "Replace 2 2 0"]
+    );
+    // One line went with the move, six with the cut, and nine with the file in the end.
+    assert_eq!(
+        scans.rows(
+            "SELECT subject FROM commits WHERE CAST(half_gone_at AS DATE) = DATE '2026-03-02' ORDER BY committed_at"
+        ),
+        ["Add", "Move"]
+    );
+    assert_eq!(
+        scans.rows("SELECT subject FROM commits WHERE half_gone_at IS NULL ORDER BY committed_at"),
+        ["Cut", "Replace"]
     );
 }
 

@@ -108,6 +108,38 @@ fn archives_with_commits_are_merged_and_exported() {
         .output()
         .unwrap();
     assert_eq!(text(&output.stdout), "subject\nFirst\nSecond\nElsewhere\n", "{output:?}");
+    // A lake is merged with its commits and pull requests, also after another export of it.
+    let tables = |scans: &Scans| {
+        ["commits", "commit_files", "pull_requests"].map(|table| {
+            let mut rows = scans.rows(&format!("SELECT * FROM {table}"));
+            rows.sort();
+            rows
+        })
+    };
+    let third = Scans::new();
+    third.run(&["archive", "merge", lake.to_str().unwrap()]);
+    assert_eq!(tables(&third), tables(&other));
+    let again = third.path("lake");
+    third.run(&["export", again.to_str().unwrap(), "--as", "lake"]);
+    let fourth = Scans::new();
+    fourth.run(&[
+        "archive",
+        "merge",
+        lake.to_str().unwrap(),
+        again.to_str().unwrap(),
+        scans.archive().to_str().unwrap(),
+    ]);
+    assert_eq!(counts(&fourth), [3, 3, 2]);
+    // A scan continues what was merged.
+    copy.commit("main", "2026-03-02T10:00:00Z", "Later", &[("b", Some("2\n"))]);
+    fourth.scan(&copy.directory);
+    assert_eq!(counts(&fourth), [4, 4, 2]);
+    // A damaged file of them is named, and a lake without facts is not merged.
+    let damaged = again.join("_facts/history/part-0");
+    fs::write(&damaged, "damage").unwrap();
+    let output = Scans::new().output(&["archive", "merge", again.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("part-0"), "{output:?}");
 }
 
 #[test]

@@ -72,6 +72,7 @@ pub(super) fn columns(sessions: &Sessions, look: &Look, width: usize) -> Vec<Col
         (1, Column::left("status", 9, |it, _| it.status.clone())),
         (2, Column::left("verdict", 8, |it, _| it.verdict.clone())),
         (3, Column::left("failure", 13, |it, _| Some(it.failure.clone().unwrap_or_default()))),
+        (9, Column::left("outcome", 16, |it, _| it.outcome.clone())),
         (4, Column::right("turns", 5, |it, _| it.turns.map(|turns| turns.to_string()))),
         (6, Column::right("tokens", 6, |it, _| it.tokens.map(|tokens| short(tokens.into())))),
         (8, Column::left("runtime", 9, |it, _| Some(it.key.runtime.clone()))),
@@ -80,11 +81,12 @@ pub(super) fn columns(sessions: &Sessions, look: &Look, width: usize) -> Vec<Col
     let has = |name: &str| match name {
         "verdict" => sessions.has_verdicts,
         "failure" => sessions.has_failures,
+        "outcome" => sessions.has_outcomes,
         "about" => sessions.has_prompts,
         _ => true,
     };
     let mut shown: Vec<(usize, Column)> = Vec::new();
-    for rank in 0..=8 {
+    for rank in 0..=9 {
         for (index, (_, column)) in all.iter().enumerate().filter(|(_, (of, it))| *of == rank && has(it.name)) {
             let used = needed(shown.iter().map(|(_, column)| column), width);
             if rank == 0 || used + gap(width) + column.width <= width {

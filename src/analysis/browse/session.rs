@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use polars::prelude::{DataFrame, PolarsResult};
 
 use crate::analysis::failures::frame::FAILURE_CLASS;
+use crate::analysis::shipped::OUTCOME;
 use crate::analysis::show::{SessionKey, short_ids};
 use crate::base::time::Time;
 use crate::store::frames::{Frames, TypedRows, computed_columns, rows, sessions, verdicts};
@@ -41,6 +42,11 @@ rows! {
     struct Failures {
         class: FAILURE_CLASS,
     }
+
+    /// What became of the work.
+    struct Outcomes {
+        outcome: OUTCOME,
+    }
 }
 
 /// A session of the list.
@@ -58,6 +64,8 @@ pub(super) struct Session {
     pub verdict: Option<String>,
     pub task: Option<String>,
     pub failure: Option<String>,
+    /// What became of its work, if the archive has commits or pull requests.
+    pub outcome: Option<String>,
     pub turns: Option<i64>,
     pub tokens: Option<i64>,
     pub prompt: Option<String>,
@@ -67,12 +75,14 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// The sessions of the rows of [`session_list`](crate::analysis::reports::session_list), with classes of failures if the rows have them.
+    /// The sessions of the rows of [`session_list`](crate::analysis::reports::session_list), with classes of failures and outcomes if the rows have
+    /// them.
     pub fn all(rows: &DataFrame) -> PolarsResult<Vec<Self>> {
         let mut rows = rows.clone();
         rows.rechunk_mut();
         let columns = Columns::of(&rows)?;
         let failures = Failures::of(&rows).ok();
+        let outcomes = Outcomes::of(&rows).ok();
         let ids: Vec<&str> = (0..columns.height()).map(|row| columns.id(row).unwrap_or_default()).collect();
         let short = short_ids(&ids, &ids);
         let session = |row: usize| {
@@ -100,6 +110,7 @@ impl Session {
                 verdict: owned(columns.verdict(row)),
                 task: owned(columns.task(row)),
                 failure: owned(failures.as_ref().and_then(|failures| failures.class(row))),
+                outcome: owned(outcomes.as_ref().and_then(|outcomes| outcomes.outcome(row))),
                 turns: columns.turns(row),
                 tokens: columns.tokens(row),
                 prompt: owned(columns.prompt(row)),

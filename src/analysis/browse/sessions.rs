@@ -82,6 +82,7 @@ pub(super) struct Sessions {
     pub cursor: Cursor,
     /// Whether the sessions have their classes of failures.
     pub has_failures: bool,
+    pub has_outcomes: bool,
     pub has_verdicts: bool,
     pub has_prompts: bool,
     /// The keys of labels.
@@ -99,6 +100,7 @@ impl Default for Sessions {
             descends: true,
             cursor: Cursor::default(),
             has_failures: false,
+            has_outcomes: false,
             has_verdicts: false,
             has_prompts: false,
             labels: Vec::new(),
@@ -112,6 +114,7 @@ impl Sessions {
         let selected = self.selected().map(|session| session.key.clone());
         let before = self.cursor;
         self.has_verdicts = all.iter().any(|it| it.verdict.as_deref().is_some_and(|verdict| verdict != "unjudged"));
+        self.has_outcomes = all.iter().any(|session| session.outcome.is_some());
         self.has_prompts = all.iter().any(|session| session.prompt.is_some());
         self.all = all;
         // The list does not move below the eyes, unless its first rows are shown: there new ones appear.

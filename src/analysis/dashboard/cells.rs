@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 use polars::prelude::*;
 
 use super::sessions::{Selection, Sessions};
-use super::table::{Table, money, number, pick, texts, whole};
+use super::table::{Dictionary, Table, money, number, pick, texts, whole};
 use super::vocabulary::Vocabulary;
-use crate::analysis::reports::cells::OF_BEHAVIOUR;
+use crate::analysis::reports::cells::{MERGED_PULL_REQUEST, OF_BEHAVIOUR};
+use crate::analysis::shipped::OUTCOME;
 use crate::model::session::add;
-use crate::store::frames::{events, sessions, tool_calls, turns};
+use crate::store::frames::{commits, events, sessions, tool_calls, turns};
 
 /// Replaces a total that is the sum of the four kinds of tokens, as nearly all are.
 const SUM_OF_KINDS: Option<i64> = Some(-1);
@@ -112,6 +113,24 @@ pub fn waste(
     let causes = words.cause.indexes(texts(cells, "cause")?);
     let key = |row: usize| [days[row], causes[row]];
     added_up(cells, all, selection, groups, &["day", "cause"], key, &["waste", "cases"])
+}
+
+/// What shipped, added up over the sessions of a group. Pull requests have numbers, by which the page counts each once.
+pub fn shipped(
+    cells: &DataFrame,
+    all: &Sessions<'_>,
+    selection: &Selection,
+    groups: &[usize],
+    words: &Vocabulary,
+) -> PolarsResult<Table> {
+    let days = whole(cells, turns::DAY)?;
+    let outcomes = words.outcome.indexes(texts(cells, OUTCOME)?);
+    let requests = texts(cells, MERGED_PULL_REQUEST)?;
+    let distinct = Dictionary::new(requests.iter().flatten().map(|request| Some(*request)), usize::MAX);
+    let requests: Vec<Option<i64>> =
+        requests.into_iter().map(|request| request.map(|request| number(distinct.index(Some(request))))).collect();
+    let key = |row: usize| [days[row], outcomes[row], requests[row]];
+    added_up(cells, all, selection, groups, &["day", OUTCOME, commits::PULL_REQUEST], key, &["cost"])
 }
 
 /// What behaviour is measured from, added up over the sessions of a group.

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use polars::prelude::*;
 use serde::Serialize;
 
-use super::cells::{behaviour, problems, skills, tool_calls, turns, waste};
+use super::cells::{behaviour, problems, shipped, skills, tool_calls, turns, waste};
 use super::groups::Groups;
 use super::health::health;
 use super::listing::Listing;
@@ -23,7 +23,8 @@ use crate::analysis::reports::cells;
 use crate::analysis::reports::{self, Cost, Error, Frames, Scope};
 use crate::prices::Catalog;
 use crate::store::frames::{
-    events, file_changes, rejects, sessions, sources, tool_calls, turns, unknown_records, verdicts,
+    commit_files, commits, events, file_changes, pull_requests, rejects, sessions, sources, tool_calls, turns,
+    unknown_records, verdicts,
 };
 
 /// The page, with its styles and its script, and a placeholder for the data.
@@ -72,6 +73,9 @@ impl Page {
         sources::TABLE,
         rejects::TABLE,
         unknown_records::TABLE,
+        commits::TABLE,
+        commit_files::TABLE,
+        pull_requests::TABLE,
     ];
 }
 
@@ -100,6 +104,9 @@ struct Data {
     troubles: Table,
     waste: Table,
     behaviour: Table,
+    /// Only if a repository was scanned, or pull requests were imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shipped: Option<Table>,
     #[serde(flatten)]
     timelines: Timelines,
     health: Table,
@@ -154,6 +161,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
     if !cells.trials.is_empty() {
         add_trials(&mut sessions, &trials, &selection);
     }
+    let of_history = cells.shipped.as_ref().map(|cells| shipped(cells, &all, &selection, &groups.of_session, &words));
     let data = Data {
         version: env!("CARGO_PKG_VERSION"),
         made_at: scope.now.to_zoned(cells.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
@@ -172,6 +180,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         troubles: problems(&cells.troubles, &all, &selection, &groups.of_session, &words)?,
         waste: waste(&cells.waste, &all, &selection, &groups.of_session, &words)?,
         behaviour: behaviour(&cells.behaviour, &all, &selection, &groups.of_session)?,
+        shipped: of_history.transpose()?,
         timelines,
         health,
         labels: groups.labels,

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::sessions::{Selection, Sessions};
 use super::table::{Dictionary, texts};
 use crate::analysis::reports::cells::Cells;
+use crate::analysis::shipped::OUTCOME;
 use crate::store::frames::{sessions, turns};
 
 /// The maximum number of distinct models, projects, tools and so on. All others share one index.
@@ -26,6 +27,7 @@ pub struct Vocabulary {
     pub kind: Dictionary,
     pub code: Dictionary,
     pub cause: Dictionary,
+    pub outcome: Dictionary,
 }
 
 impl Vocabulary {
@@ -40,6 +42,7 @@ impl Vocabulary {
         timelines: &[DataFrame; 3],
     ) -> PolarsResult<Self> {
         let [turns, calls, events] = timelines;
+        let outcomes = cells.shipped.as_ref().map(|shipped| texts(shipped, OUTCOME)).transpose()?;
         let words = |texts: Vec<Vec<Option<&str>>>| Dictionary::new(texts.into_iter().flatten(), MAX_TEXTS);
         Ok(Self {
             runtime: words(vec![selection.pick(&all.runtime)]),
@@ -54,6 +57,7 @@ impl Vocabulary {
             kind: words(vec![texts(&cells.troubles, "kind")?, texts(events, "kind")?]),
             code: words(vec![texts(&cells.troubles, "code")?, texts(events, "code")?]),
             cause: words(vec![texts(&cells.waste, "cause")?]),
+            outcome: words(vec![outcomes.unwrap_or_default()]),
         })
     }
 }

@@ -10,11 +10,13 @@ use super::file::Access;
 use super::tables::{FileKind, write_rows};
 use crate::analysis::rows::Frames;
 use crate::base::time::Day;
+use crate::model::history::History;
 use crate::model::source::Source;
-use crate::store::archive::encode_source;
-use crate::store::archive::{self, StoredFacts};
+use crate::store::archive::{self, RepositoryFacts, StoredFacts, encode_source, encode_value};
 use crate::store::frames::{schema_of, sessions, turns, verdicts};
-use crate::store::lake::{self, FACTS, LakeWriter, PartitionBy, Written, partition_name};
+use crate::store::lake::{
+    self, FACTS, FACTS_OF_REPOSITORIES, LakeWriter, PULL_REQUESTS, PartitionBy, Written, partition_name,
+};
 
 /// Why an export failed.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +50,8 @@ pub struct LakeExport<'a> {
     pub is_everything: bool,
     /// The facts of their sources.
     pub facts: Facts,
+    /// The facts of repositories, if facts are exported.
+    pub repositories: RepositoryFacts,
     /// The day of the prices of computed costs.
     pub prices: Option<Day>,
     /// The kind of files.
@@ -80,6 +84,7 @@ impl LakeExport<'_> {
             }
         }
         let (by, prices) = (self.by, self.prices);
+        self.write_repositories(&mut writer)?;
         self.write_facts(&mut writer)?;
         Ok(writer.commit(Some(by), prices)?)
     }
@@ -131,6 +136,23 @@ impl LakeExport<'_> {
             Ok(rows.height())
         };
         Ok(writer.add(path, days, write)?)
+    }
+
+    /// Writes the facts of repositories, in the order of their names.
+    fn write_repositories(&self, writer: &mut LakeWriter) -> Result<(), Error> {
+        let mut histories: Vec<&History> = self.repositories.histories.iter().collect();
+        histories.sort_by_cached_key(|history| (history.repository.clone(), history.identity().directories));
+        for (index, history) in histories.into_iter().enumerate() {
+            writer.add(format!("{FACTS_OF_REPOSITORIES}/part-{index}"), None, |out| {
+                out.write_all(&encode_value(history)?)?;
+                Ok(1)
+            })?;
+        }
+        let requests = &self.repositories.pull_requests;
+        Ok(writer.add(PULL_REQUESTS.to_owned(), None, |out| {
+            out.write_all(&encode_value(requests)?)?;
+            Ok(requests.len())
+        })?)
     }
 
     /// Writes the facts of the sources, by the first day of their sessions.

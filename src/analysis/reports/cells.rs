@@ -11,6 +11,7 @@ use crate::analysis::rows::{
     self, Cost, Error, Frames, Grouping, LeftOut, NONE, ReportRows, Scope, Sessions, Table, Unjudged, count_of,
     sum_where,
 };
+use crate::analysis::shipped::{self, Shipped, Within, has_history, rows_of_shares};
 use crate::analysis::waste::{CAUSE, Waste, rows_of_waste};
 use crate::prices::Catalog;
 use crate::store::frames::{events, sessions, tool_calls, turns};
@@ -32,6 +33,9 @@ pub struct Cells {
     pub waste: DataFrame,
     /// What behaviour is measured from, by session and local day of its start: the columns of `OF_BEHAVIOUR`.
     pub behaviour: DataFrame,
+    /// What sessions shipped, by local day of their start, outcome and merged pull request; `None` if no repository was scanned. `cost`
+    /// is in billionths of a dollar.
+    pub shipped: Option<DataFrame>,
     /// All sessions, in the order of their start. `is_listed` marks those that `report sessions` counts, with
     /// `listed_cost_usd` and `listed_tokens`.
     pub sessions: DataFrame,
@@ -42,6 +46,9 @@ pub struct Cells {
     /// Undated turns that are excluded.
     pub left_out: LeftOut,
 }
+
+/// The merged pull request of a part of a session.
+pub(in crate::analysis) const MERGED_PULL_REQUEST: &str = "merged_pull_request";
 
 /// The maximum number of sessions whose waste and behaviour are in the page: they take seconds and a quarter of its size.
 pub const MAX_MEASURED: usize = 10_000;
@@ -180,9 +187,23 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
     let mut next = || frames.next().unwrap_or_default();
     let (turns, skills, tools, troubles) = (next(), next(), next(), next());
     let (waste, behaviour, sessions) = (next(), next(), next());
+    let shipped = shipped(tables, scope, cost)?;
     let now = scope.zoned()?;
     let zone = now.time_zone().clone();
-    Ok(Cells { turns, tools, skills, troubles, omits_measured, waste, behaviour, sessions, trials, zone, left_out })
+    Ok(Cells {
+        turns,
+        tools,
+        skills,
+        troubles,
+        omits_measured,
+        waste,
+        behaviour,
+        shipped,
+        sessions,
+        trials,
+        zone,
+        left_out,
+    })
 }
 
 /// Dollars as whole billionths of a dollar, of which sums are exact.
@@ -207,6 +228,27 @@ fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) ->
     let is_known = when(col("verified_sessions").is_not_null()).then(lit(1i64)).otherwise(lit(NULL));
     let behaviour = add_measures(sessions, tables)?.with_column(is_known.alias(VERIFIABLE));
     Ok((waste, behaviour.select(columns)))
+}
+
+/// What the sessions in scope shipped, at the local day of their start; `None` if no repository was scanned.
+fn shipped(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Option<DataFrame>, Error> {
+    if !has_history(tables)? {
+        return Ok(None);
+    }
+    let mut grouping = Grouping::new(NAME, &Shipped, tables, scope, cost)?;
+    let day = grouping.dimension("day")?.alias("local_day");
+    let rows = rows_of_shares(grouping.rows.with_column(day), tables, Within::default())?;
+    let merged = when(col(shipped::IS_MERGED)).then(col(shipped::PULL_REQUEST_KEY)).otherwise(lit(NULL));
+    let keys = [
+        col(turns::RUNTIME),
+        col(turns::SESSION_ID),
+        col("local_day").alias(turns::DAY),
+        col(shipped::OUTCOME),
+        merged.alias(MERGED_PULL_REQUEST),
+    ];
+    let order = [turns::RUNTIME, turns::SESSION_ID, turns::DAY, shipped::OUTCOME, MERGED_PULL_REQUEST];
+    let parts = rows.group_by(keys).agg([billionths(rows::known_sum(shipped::SHARED_COST_USD)).alias("cost")]);
+    Ok(Some(parts.sort(order, SortMultipleOptions::default().with_nulls_last(true)).collect()?))
 }
 
 /// The columns of timelines, by table.

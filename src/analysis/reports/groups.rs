@@ -96,6 +96,7 @@ impl<'a> Plan<'a> {
             catalog: options.catalog.as_deref().unwrap_or_else(|| Catalog::built_in()),
             k: options.k,
             unjudged: options.unjudged,
+            within: options.within,
         };
         let Extended { mut rows, rows_of_total, judged } = groups.rows.extend(grouping.rows, &context)?;
         if self.computed.iter().any(|measure| measure.needs_outcome) {

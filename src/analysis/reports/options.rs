@@ -6,6 +6,7 @@ use polars::prelude::DataFrame;
 
 use super::price_as::PriceAs;
 use crate::analysis::rows::{Cost, Dimension, Scope, Unjudged};
+use crate::analysis::shipped::Within;
 use crate::prices::Catalog;
 
 /// Whether the values of a column are names, such as those of a dimension other than time. `passed` is also a number of trials.
@@ -37,6 +38,8 @@ pub struct Options {
     pub k: Option<u32>,
     /// Of `report outcomes`, what trials without a verdict count as.
     pub unjudged: Unjudged,
+    /// Of `report shipped`, how soon work is abandoned or rewritten.
+    pub within: Within,
     /// Of `report cost`, the model whose prices are applied to the same tokens.
     pub price_as: Option<PriceAs>,
     /// Of `report waste`, the number of groups of each cause; all if `None`.

@@ -9,6 +9,7 @@ use super::spec::{Body, Groups, Report};
 use super::tree;
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{DIMENSIONS, Dimension, Error, Frames, Unjudged, names, tables_of_dimension};
+use crate::analysis::shipped::Within;
 use crate::store::frames::{sessions, turns, verdicts};
 
 /// The report of that name.
@@ -143,10 +144,14 @@ impl Report {
         if options.active && !has_active {
             return Err(Error::NotActive(self.name));
         }
-        let given = [("--k", options.k.is_some()), ("--unjudged", options.unjudged != Unjudged::default())];
-        let mut refused = given.into_iter().filter(|(option, is_given)| *is_given && !own_options.contains(option));
-        if let Some((option, _)) = refused.next() {
-            return Err(Error::NotOfOutcomes(self.name, option));
+        let given = [
+            ("--k", "outcomes", options.k.is_some()),
+            ("--unjudged", "outcomes", options.unjudged != Unjudged::default()),
+            ("--within", "shipped", options.within != Within::default()),
+        ];
+        let mut refused = given.into_iter().filter(|(option, _, is_given)| *is_given && !own_options.contains(option));
+        if let Some((option, other, _)) = refused.next() {
+            return Err(Error::NotOfOther(self.name, option, other));
         }
         if options.top.is_some() && !self.has_waste() {
             return Err(Error::NotOfWaste(self.name));

@@ -38,9 +38,9 @@ pub enum Error {
     /// Lines of a bill are of more than a day.
     #[error("{0} of the bill's lines are of more than a day: --by model compares the whole period")]
     NotOfDays(usize),
-    /// Only `report outcomes` has trials.
-    #[error("only report outcomes accepts {1}, not report {0}")]
-    NotOfOutcomes(&'static str, &'static str),
+    /// Only one report has the option: `report outcomes` has trials, and `report shipped` outcomes of commits.
+    #[error("only report {2} accepts {1}, not report {0}")]
+    NotOfOther(&'static str, &'static str, &'static str),
     /// Only `report waste` has causes.
     #[error("only report waste accepts --top, not report {0}")]
     NotOfWaste(&'static str),

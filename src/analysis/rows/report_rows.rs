@@ -8,6 +8,7 @@ use polars::prelude::*;
 
 use super::cost::Cost;
 use super::trials::{Judged, Unjudged};
+use crate::analysis::shipped::Within;
 use crate::prices::Catalog;
 use crate::store::frames::{self, Frames, sessions, turns};
 
@@ -56,6 +57,7 @@ pub(in crate::analysis) struct Context<'a> {
     pub catalog: &'a Catalog,
     pub k: Option<u32>,
     pub unjudged: Unjudged,
+    pub within: Within,
 }
 
 /// Rows with all their columns.

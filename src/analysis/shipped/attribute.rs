@@ -10,6 +10,7 @@ use super::rule::Rule;
 use super::rules::pull_request::Number;
 use super::rules::{branch, content, hash, pull_request, time, trailer};
 use super::session::Session;
+use super::within::Within;
 
 /// A part of a session's work.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,8 +66,8 @@ pub(super) struct Attributor<'h> {
 
 impl<'h> Attributor<'h> {
     /// `newest` is the end of the last session.
-    pub(super) fn new(history: &'h History, newest: Option<i64>) -> Self {
-        Self { history, landings: Landings::new(history), outcomes: Outcomes::new(history, newest) }
+    pub(super) fn new(history: &'h History, newest: Option<i64>, within: Within) -> Self {
+        Self { history, landings: Landings::new(history), outcomes: Outcomes::new(history, newest, within) }
     }
 
     /// The shares of a session, which sum to at most 1. The rest is not attributable.

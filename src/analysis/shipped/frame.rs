@@ -10,6 +10,7 @@ use super::history::{Commit, History};
 use super::outcome::NOT_ATTRIBUTABLE_WORD;
 use super::read::{self, calls, changes, history};
 use super::session::{Call, Change, Session};
+use super::within::Within;
 use crate::analysis::rows::{
     Context, Extended, Find, Frames, KEY, NONE, ReportRows, SessionRows, Sessions, Sorted, for_sessions, take,
 };
@@ -45,14 +46,14 @@ const COMMIT_REPOSITORY: &str = "commit_repository";
 const SHARE_RULE: &str = "share_rule";
 
 /// The parts of the cost, tokens and duration of a session.
-pub(super) const SHARED_COST_USD: &str = "shared_cost_usd";
+pub(in crate::analysis) const SHARED_COST_USD: &str = "shared_cost_usd";
 pub(super) const SHARED_TOKENS: &str = "shared_tokens";
 pub(super) const SHARED_MS: &str = "shared_ms";
 /// The whole hash and the pull request, to be counted; NULL without one.
 pub(super) const COMMIT_KEY: &str = "commit_key";
-pub(super) const PULL_REQUEST_KEY: &str = "pull_request_key";
+pub(in crate::analysis) const PULL_REQUEST_KEY: &str = "pull_request_key";
 /// Whether the default branch contains it.
-pub(super) const IS_MERGED: &str = "is_merged";
+pub(in crate::analysis) const IS_MERGED: &str = "is_merged";
 /// The lines of the commit, divided over the sessions that share it.
 pub(super) const LINES_ADDED: &str = "shared_lines_added";
 pub(super) const LINES_SURVIVING: &str = "shared_lines_surviving";
@@ -84,6 +85,10 @@ impl ReportRows for Shipped {
         [&[sessions::TABLE, tool_calls::TABLE, file_changes::TABLE], &read::TABLES[..]].concat()
     }
 
+    fn options(&self) -> &'static [&'static str] {
+        &["--within"]
+    }
+
     fn has(&self, column: &str) -> bool {
         Sessions.has(column) || DIMENSIONS.contains(&column)
     }
@@ -95,22 +100,25 @@ impl ReportRows for Shipped {
     }
 
     fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
-        let rows = rows.drop(cols(DIMENSIONS));
-        let shares = shares(rows.clone(), context.tables)?.with_columns(DIMENSIONS.map(named));
-        let rows = rows.join(shares, KEY.map(col), KEY.map(col), JoinType::Inner.into());
-        let part = |column: &str| col(column).cast(DataType::Float64) * col(SHARE);
-        let count = len().over([col(COMMIT_KEY)])?.cast(DataType::Float64);
-        let of_commit = |lines: &str| (col(lines).cast(DataType::Float64) / count.clone()).alias(lines);
-        Ok(rows
-            .with_columns([
-                part(sessions::COST_USD).alias(SHARED_COST_USD),
-                part(sessions::TOTAL_TOKENS).alias(SHARED_TOKENS),
-                part(sessions::DURATION_MS).alias(SHARED_MS),
-                of_commit(LINES_ADDED),
-                of_commit(LINES_SURVIVING),
-            ])
-            .into())
+        Ok(rows_of_shares(rows, context.tables, context.within)?.into())
     }
+}
+
+/// The rows of [`Shipped`] with the values of their dimensions and their parts of the cost, tokens, time and lines.
+pub(in crate::analysis) fn rows_of_shares(rows: LazyFrame, tables: &Frames, within: Within) -> PolarsResult<LazyFrame> {
+    let rows = rows.drop(cols(DIMENSIONS));
+    let shares = shares(rows.clone(), tables, within)?.with_columns(DIMENSIONS.map(named));
+    let rows = rows.join(shares, KEY.map(col), KEY.map(col), JoinType::Inner.into());
+    let part = |column: &str| col(column).cast(DataType::Float64) * col(SHARE);
+    let count = len().over([col(COMMIT_KEY)])?.cast(DataType::Float64);
+    let of_commit = |lines: &str| (col(lines).cast(DataType::Float64) / count.clone()).alias(lines);
+    Ok(rows.with_columns([
+        part(sessions::COST_USD).alias(SHARED_COST_USD),
+        part(sessions::TOTAL_TOKENS).alias(SHARED_TOKENS),
+        part(sessions::DURATION_MS).alias(SHARED_MS),
+        of_commit(LINES_ADDED),
+        of_commit(LINES_SURVIVING),
+    ]))
 }
 
 /// The value of a dimension, also where it is unknown.
@@ -121,13 +129,13 @@ fn named(dimension: &str) -> Expr {
 }
 
 /// The shares of sessions: rows with the keys of the sessions, the dimensions, and what is known of the commits.
-pub(super) fn shares(rows: LazyFrame, tables: &Frames) -> PolarsResult<LazyFrame> {
+pub(super) fn shares(rows: LazyFrame, tables: &Frames, within: Within) -> PolarsResult<LazyFrame> {
     let frame = rows.clone().select(KEY.map(col)).collect()?;
     let known = read::sessions(rows)?;
     let first = known.iter().filter_map(|session| session.started_at).min();
     let last = known.iter().filter_map(|session| session.ended_at.or(session.started_at)).max();
     let history = history(tables, first.map(|first| Time::from_micros(first.saturating_sub(BEFORE))))?;
-    let attributor = Mutex::new(Attributor::new(&history, last));
+    let attributor = Mutex::new(Attributor::new(&history, last, within));
     let read = |tables: &Frames, find: Find<'_>| {
         if history.is_empty() {
             return Ok(Work::default());
@@ -215,7 +223,7 @@ fn table(keys: &DataFrame, found: &[(usize, Option<Attribution>, f64)], history:
 /// The shares of sessions as a table for SQL.
 pub(in crate::analysis) fn view(tables: &Frames) -> PolarsResult<LazyFrame> {
     let rows = Sessions.frame(tables)?;
-    let shares = shares(rows.clone(), tables)?;
+    let shares = shares(rows.clone(), tables, Within::default())?;
     let costs = rows.select([&KEY.map(col)[..], &[col(sessions::COST_USD)]].concat());
     let rest = lit(NOT_ATTRIBUTABLE_WORD);
     let columns = [

@@ -29,7 +29,8 @@ pub(super) struct Commit {
     pub patch_id: Option<String>,
     pub lines_added: Option<i64>,
     pub lines_surviving: Option<i64>,
-    pub lines_gone_soon: Option<i64>,
+    /// When more than half of the added lines were gone.
+    pub half_gone_at: Option<i64>,
     pub files: Vec<File>,
 }
 

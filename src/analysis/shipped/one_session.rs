@@ -4,6 +4,7 @@ use polars::prelude::*;
 
 use super::frame::{COMMIT, OUTCOME, PULL_REQUEST, RULE, SHARE, has_history, shares};
 use super::outcome::NOT_ATTRIBUTABLE_WORD;
+use super::within::Within;
 use crate::analysis::present::grouped;
 use crate::analysis::rows::{Frames, KEY};
 use crate::store::frames::{TypedRows, rows};
@@ -23,7 +24,7 @@ pub(in crate::analysis) fn of_session(row: LazyFrame, tables: &Frames) -> Polars
         return Ok(None);
     }
     let order = SortMultipleOptions::default().with_order_descending_multi([true, false, false]);
-    let shares = Shares::read(shares(row, tables)?.sort([SHARE, COMMIT, PULL_REQUEST], order))?;
+    let shares = Shares::read(shares(row, tables, Within::default())?.sort([SHARE, COMMIT, PULL_REQUEST], order))?;
     let part = |row: usize| {
         let percent = shares.share(row).map_or(0.0, |share| share * 100.0);
         let percent = if percent < 99.95 { format!(", {percent:.0} %") } else { String::new() };
@@ -46,7 +47,7 @@ pub(in crate::analysis) fn outcomes(rows: LazyFrame, tables: &Frames) -> PolarsR
         return Ok(None);
     }
     let order = SortMultipleOptions::default().with_order_descending_multi([true, false]);
-    let shares = shares(rows, tables)?.sort([SHARE, OUTCOME], order);
+    let shares = shares(rows, tables, Within::default())?.sort([SHARE, OUTCOME], order);
     let first = shares.group_by(KEY.map(col)).agg([col(OUTCOME).first()]);
     Ok(Some(first.with_column(col(OUTCOME).fill_null(lit(NOT_ATTRIBUTABLE_WORD)))))
 }

@@ -4,10 +4,7 @@ use std::collections::HashSet;
 
 use super::history::{Commit, History};
 use super::landed::Landed;
-use super::rules::DAY;
-
-/// After so long without a commit on its branch, work is abandoned.
-const ABANDONED_AFTER: i64 = 14 * DAY;
+use super::within::Within;
 
 /// The outcome of what no rule reached.
 pub(super) const NOT_ATTRIBUTABLE_WORD: &str = "not_attributable";
@@ -21,11 +18,11 @@ pub(super) enum Outcome {
     Open,
     /// Its pull request was closed without a merge.
     Closed,
-    /// Its branch has had no commit for 14 days.
+    /// Its branch has had no commit for some time: see [`Within`].
     Abandoned,
     /// A later commit reverts it.
     Reverted,
-    /// More than half of its lines were removed within 14 days.
+    /// More than half of its lines were removed soon.
     Rewritten,
 }
 
@@ -64,12 +61,13 @@ pub(super) struct Outcomes<'h> {
     reverted: HashSet<usize>,
     /// The newest time that is known.
     now: Option<i64>,
+    within: Within,
 }
 
 impl<'h> Outcomes<'h> {
     /// `newest` is the end of the last session.
-    pub(super) fn new(history: &'h History, newest: Option<i64>) -> Self {
-        Self { history, reverted: reverted(history), now: history.newest.max(newest) }
+    pub(super) fn new(history: &'h History, newest: Option<i64>, within: Within) -> Self {
+        Self { history, reverted: reverted(history), now: history.newest.max(newest), within }
     }
 
     /// What became of a commit, by where it counts.
@@ -78,7 +76,8 @@ impl<'h> Outcomes<'h> {
         let is_reverted = self.reverted.contains(&landed.commit) || self.reverted.contains(&original);
         let Some(commit) = commit else { return Outcome::Open };
         if landed.by.is_some() {
-            let is_gone = commit.lines_gone_soon.zip(commit.lines_added).is_some_and(|(gone, all)| 2 * gone > all);
+            let is_soon = |(gone, merged): (i64, i64)| gone.saturating_sub(merged) <= self.within.micros();
+            let is_gone = commit.half_gone_at.zip(commit.merged_at).is_some_and(is_soon);
             return match () {
                 () if is_reverted => Outcome::Reverted,
                 () if is_gone => Outcome::Rewritten,
@@ -99,7 +98,7 @@ impl<'h> Outcomes<'h> {
 
     fn is_abandoned(&self, commit: &Commit) -> bool {
         let (Some(now), Some(time)) = (self.now, commit.time) else { return false };
-        let after = now.saturating_sub(ABANDONED_AFTER);
+        let after = now.saturating_sub(self.within.micros());
         let goes_on = |other: &Commit| {
             other.repository == commit.repository && other.branches.iter().any(|it| commit.branches.contains(it))
         };

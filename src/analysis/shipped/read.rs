@@ -64,7 +64,7 @@ rows! {
         patch_id: commits::PATCH_ID,
         lines_added: commits::LINES_ADDED,
         lines_surviving: commits::LINES_SURVIVING,
-        lines_gone_soon: commits::LINES_GONE_SOON,
+        half_gone_at: commits::HALF_GONE_AT,
     }
 
     /// The columns of files of commits.
@@ -191,7 +191,7 @@ fn commit(rows: &CommitColumns, row: usize, repository: usize) -> Commit {
         patch_id: rows.patch_id(row).map(str::to_owned),
         lines_added: rows.lines_added(row),
         lines_surviving: rows.lines_surviving(row),
-        lines_gone_soon: rows.lines_gone_soon(row),
+        half_gone_at: rows.half_gone_at(row).map(Time::micros),
         files: Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ use super::outcome::Outcome;
 use super::rule::Rule;
 use super::rules::{DAY, SECOND};
 use super::session::{Call, Change, Session};
+use super::within::Within;
 
 const HOUR: i64 = 3600 * SECOND;
 const REPOSITORY: &str = "github.com/acme/shop";
@@ -69,7 +70,7 @@ fn shares(history: &History, session: &Session) -> String {
         let request = it.pull_request.map(|(_, number)| format!("#{number}")).unwrap_or_default();
         format!("{} {hash}{request} {:.2} {}", it.rule.as_str(), it.share, it.outcome.as_str())
     };
-    let found = Attributor::new(history, session.ended_at).shares(session);
+    let found = Attributor::new(history, session.ended_at, Within::default()).shares(session);
     found.into_iter().map(words).collect::<Vec<_>>().join(", ")
 }
 
@@ -324,25 +325,31 @@ fn the_branch_of_a_session_is_bounded_in_time() {
 fn the_outcome_of_a_commit() {
     let made = || commit("a", HOUR + SECOND, "a.rs", &[1, 2, 3, 4]);
     let other = |time: i64| commit("f", time, "z", &[9]);
-    let of = |commits: Vec<Commit>| {
+    let of = |commits: Vec<Commit>, within: &str| {
         let of_session = Session { calls: vec![printed("aaaaaaa")], ..session() };
         let history = history(commits);
-        Attributor::new(&history, None).shares(&of_session)[0].outcome
+        Attributor::new(&history, None, within.parse().unwrap()).shares(&of_session)[0].outcome
     };
-    let gone = |lines: i64| Commit { lines_gone_soon: Some(lines), ..made() };
+    let gone = |time: i64| Commit { half_gone_at: Some(HOUR + SECOND + time), ..made() };
     let soon = || on_branch("feature", Commit { hash: "e".repeat(40), ..other(10 * DAY) });
     for (name, commits, expected) in [
         ("merged", vec![made()], Outcome::Merged),
-        ("half of it is gone", vec![gone(2)], Outcome::Merged),
-        ("more than half is gone", vec![gone(3)], Outcome::Rewritten),
+        ("half of it is gone later", vec![gone(14 * DAY + 1)], Outcome::Merged),
+        ("half of it is gone soon", vec![gone(14 * DAY)], Outcome::Rewritten),
         ("on a branch", vec![on_branch("feature", made()), other(2 * DAY)], Outcome::Open),
         ("long ago", vec![on_branch("feature", made()), other(20 * DAY)], Outcome::Abandoned),
         ("the branch goes on", vec![on_branch("feature", made()), soon(), other(20 * DAY)], Outcome::Open),
         ("without a default branch", vec![Commit { on_default: None, ..made() }], Outcome::Open),
         ("reverted", vec![made(), Commit { reverts: Some("a".repeat(40)), ..other(DAY) }], Outcome::Reverted),
     ] {
-        assert_eq!(of(commits), expected, "{name}");
+        assert_eq!(of(commits, "14d"), expected, "{name}");
     }
+    let abandoned = || vec![on_branch("feature", made()), other(20 * DAY)];
+    assert_eq!([of(abandoned(), "19d"), of(abandoned(), "3w")], [Outcome::Abandoned, Outcome::Open]);
+    assert_eq!(
+        [of(vec![gone(20 * DAY)], "19d"), of(vec![gone(20 * DAY)], "3w")],
+        [Outcome::Merged, Outcome::Rewritten]
+    );
 }
 
 #[test]
@@ -400,7 +407,7 @@ proptest! {
             ended_at: Some(90 * HOUR),
             ..session()
         };
-        let shares = Attributor::new(&history, session.ended_at).shares(&session);
+        let shares = Attributor::new(&history, session.ended_at, Within::default()).shares(&session);
         let sum: f64 = shares.iter().map(|share| share.share).sum();
         prop_assert!(sum <= 1.0 + 1e-9, "{shares:?}");
         prop_assert!(shares.iter().all(|share| share.share > 0.0 && share.share <= 1.0), "{shares:?}");

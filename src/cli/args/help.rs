@@ -49,6 +49,7 @@ const OF_ONE_REPORT: &[(&str, &str)] = &[
     ("tree", "sessions"),
     ("k", "outcomes"),
     ("unjudged", "outcomes"),
+    ("within", "shipped"),
     ("top", "waste"),
     ("active", "limits"),
 ];

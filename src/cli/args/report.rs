@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agentlogs::analysis::shipped::Within;
 use clap::Args;
 
 use super::filters::{Cost, Filters, Unjudged};
@@ -35,6 +36,9 @@ pub struct Report {
     /// What trials without a verdict count as
     #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_default_value = true)]
     pub unjudged: Unjudged,
+    /// After so long without a commit work is abandoned, and work that is gone so soon is rewritten: up to 90d [default: 14d]
+    #[arg(long, value_name = "DAYS")]
+    pub within: Option<Within>,
     /// Also the cost of the same tokens at the prices of this model, with and without its cache prices
     #[arg(long, value_name = "MODEL")]
     pub price_as: Option<String>,

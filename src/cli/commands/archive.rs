@@ -8,7 +8,7 @@ use agentlogs::analysis::reports::content_doubts;
 use agentlogs::base::time::{self, Time};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
-use agentlogs::store::archive::{Archive, Histories, Lost, Repair, StoredFacts, Written};
+use agentlogs::store::archive::{Archive, Histories, Lost, Repair, RepositoryFacts, StoredFacts, Written};
 use agentlogs::store::lake::{Lake, shown};
 use anyhow::bail;
 
@@ -123,19 +123,17 @@ fn merge(others: Vec<PathBuf>, archive: &Archive) -> anyhow::Result<Outcome> {
     }
     let writer = archive.write()?;
     let host = gethostname::gethostname().into_string().ok();
-    let mut histories = Vec::new();
+    let mut repositories = Vec::new();
     for (directory, other) in intact {
-        if let Merged::Archive(stored) = &other {
-            histories.push((directory.clone(), stored.1.clone()));
-        }
+        repositories.push((directory.clone(), other.repositories()));
         if let Err(error) = other.each(|source| writer.merge(of_host(source, host.as_deref()))) {
             omit(&directory, "merged only in part", &error);
         }
     }
     let written = report_written(archive, &writer.commit()?);
-    for (directory, known) in histories {
-        if let Err(error) = archive.merge_histories(&known) {
-            omit(&directory, "the commits of its repositories are not merged", &error.into());
+    for (directory, found) in repositories {
+        if let Err(error) = found.and_then(|found| Ok(archive.merge_repositories(found)?)) {
+            omit(&directory, "the commits of its repositories are not merged", &error);
         }
     }
     Ok(if written == Outcome::Done { outcome } else { written })
@@ -162,6 +160,14 @@ impl Merged {
         let facts = archive.snapshot()?.facts()?;
         facts.verify()?;
         Ok(Self::Archive(Box::new((facts, archive.histories()?))))
+    }
+
+    /// The facts of its repositories.
+    fn repositories(&self) -> anyhow::Result<RepositoryFacts> {
+        Ok(match self {
+            Self::Archive(stored) => stored.1.repositories()?,
+            Self::Lake(lake) => lake.repositories()?,
+        })
     }
 
     /// Passes on the facts of each source.

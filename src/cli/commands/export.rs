@@ -9,6 +9,7 @@ use agentlogs::analysis::export::{
     Written, in_scope, with_verdicts, write, write_file,
 };
 use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::store::archive::RepositoryFacts;
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::{PartitionBy, shown};
 use anyhow::{Context, bail};
@@ -51,9 +52,10 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     let kind = file_kind(args.kind);
     if let (Some(by), Some(kind)) = (partitions, kind) {
         let prices = opened.prices();
-        let facts = if with_facts { opened.facts()? } else { Facts::None };
+        let (facts, repositories) =
+            if with_facts { opened.facts()? } else { (Facts::None, RepositoryFacts::default()) };
         let is_everything = scope.is_everything();
-        let export = LakeExport { tables: &tables, is_everything, facts, prices, kind, by, access };
+        let export = LakeExport { tables: &tables, is_everything, facts, repositories, prices, kind, by, access };
         let written = export.write(&args.directory)?;
         say(&format!(
             "{}, {} bytes; {} written, {} removed",

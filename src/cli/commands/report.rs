@@ -45,6 +45,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         active: args.active || only_current,
         k: args.k,
         unjudged: unjudged(args.unjudged),
+        within: args.within.unwrap_or_default(),
         price_as,
         top: args.top,
         tree: args.tree,

@@ -12,7 +12,7 @@ use agentlogs::ledger::costs;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
-use agentlogs::store::archive::{self, Snapshot};
+use agentlogs::store::archive::{self, RepositoryFacts, Snapshot};
 use agentlogs::store::frames::{self, Frames, TABLES};
 use agentlogs::store::lake::Lake;
 use polars::prelude::IntoLazy;
@@ -75,16 +75,19 @@ impl Opened {
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn facts(self) -> anyhow::Result<Facts> {
+    pub fn facts(self) -> anyhow::Result<(Facts, RepositoryFacts)> {
         let by_path = |sources: Vec<Source>| sources.into_iter().map(|source| (source.path.clone(), source));
         Ok(match self.origin {
-            OpenedFrom::Archive(snapshot) => Facts::Stored(snapshot.facts()?),
-            OpenedFrom::Logs(sources) => Facts::InMemory(by_path(sources).collect()),
+            OpenedFrom::Archive(snapshot) => {
+                let repositories = snapshot.histories()?.repositories()?;
+                (Facts::Stored(snapshot.facts()?), repositories)
+            }
+            OpenedFrom::Logs(sources) => (Facts::InMemory(by_path(sources).collect()), RepositoryFacts::default()),
             OpenedFrom::Lake(lake) if lake.has_facts() => {
                 let files = lake.facts()?.collect::<Result<Vec<_>, _>>()?;
-                Facts::InMemory(files.into_iter().flat_map(by_path).collect())
+                (Facts::InMemory(files.into_iter().flat_map(by_path).collect()), lake.repositories()?)
             }
-            OpenedFrom::Lake(_) => Facts::None,
+            OpenedFrom::Lake(_) => (Facts::None, RepositoryFacts::default()),
         })
     }
 }

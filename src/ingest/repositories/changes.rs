@@ -61,7 +61,7 @@ impl Entries {
         let data = read(repository, id, Kind::Tree, MAX_TREE)?;
         let mut entries = Vec::new();
         for entry in TreeRefIter::from_bytes(&data, id.kind()) {
-            let entry = entry.map_err(|_| Unread::Damaged)?;
+            let entry = entry.map_err(|_| Unread::Damaged(id))?;
             let mut name = entry.filename.to_owned();
             if entry.mode.is_tree() {
                 name.push(b'/');

@@ -23,8 +23,8 @@ pub(super) struct Read {
 /// Reads a commit, without its files.
 pub(super) fn read_commit(repository: &gix::Repository, id: ObjectId) -> Result<Read, Unread> {
     let data = read(repository, id, Kind::Commit, MAX_TEXT)?;
-    let decoded = CommitRef::from_bytes(&data, id.kind()).map_err(|_| Unread::Damaged)?;
-    let hash = |text: &[u8]| ObjectId::from_hex(text).map_err(|_| Unread::Damaged);
+    let decoded = CommitRef::from_bytes(&data, id.kind()).map_err(|_| Unread::Damaged(id))?;
+    let hash = |text: &[u8]| ObjectId::from_hex(text).map_err(|_| Unread::Damaged(id));
     let parents: Vec<ObjectId> = decoded.parents.iter().map(|parent| hash(parent)).collect::<Result<_, _>>()?;
     let author = decoded.author().ok();
     let commit = Commit {

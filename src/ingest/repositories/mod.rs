@@ -2,6 +2,8 @@
 //! a repository names.
 //!
 //! ```text
+//! check       what would prevent that a repository is opened
+//! error       why a repository was not scanned
 //! open        a repository around a directory, and its name
 //! objects     objects by their hash, with bounds
 //! references  branches, tags, the default branch, and commits that references pointed to
@@ -20,7 +22,9 @@
 //! ```
 
 mod changes;
+mod check;
 mod commit;
+mod error;
 mod files;
 mod lines;
 mod message;
@@ -35,5 +39,6 @@ mod scan;
 mod surviving;
 mod walk;
 
-pub use open::{Error, root_of};
+pub use error::Error;
+pub use open::root_of;
 pub use scan::{Options, Repository, Scanned};

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use gix::bstr::ByteSlice;
 use gix::{Repository, ThreadSafeRepository};
 
+use super::check::check;
+use super::error::Error;
 use crate::adapters::shared::repository::{of_remote, of_root};
 
 /// The memory that one object may take, in bytes: see [`super::objects`].
@@ -12,28 +14,6 @@ const MAX_OBJECT: u64 = 1 << 28;
 
 /// Trees that a thread keeps, in bytes: consecutive commits have most of their trees in common.
 const CACHE: usize = 1 << 24;
-
-/// Why a repository was not scanned.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// There is no repository.
-    #[error("{}: no git repository here", .0.display())]
-    Missing(PathBuf),
-    /// It cannot be read.
-    #[error("{}: the repository cannot be read: {error}", .path.display())]
-    Unreadable {
-        /// Its directory.
-        path: PathBuf,
-        /// Why.
-        error: String,
-    },
-}
-
-impl Error {
-    pub(super) fn unreadable(path: &Path, error: &dyn std::error::Error) -> Self {
-        Self::Unreadable { path: path.to_owned(), error: error.to_string() }
-    }
-}
 
 /// A repository that can be read.
 pub(super) struct Opened {
@@ -55,6 +35,7 @@ fn is_bare(directory: &Path) -> bool {
 
 /// Opens the repository with this root. Of its configuration only its own file is read, and no programs of it are run.
 pub(super) fn open(root: &Path) -> Result<Opened, Error> {
+    check(root)?;
     let limit = format!("gitoxide.objects.allocLimit={MAX_OBJECT}");
     let options = gix::open::Options::isolated().with(gix::sec::Trust::Full).config_overrides([limit]);
     let options = options.open_path_as_is(!root.join(".git").exists());

@@ -33,8 +33,8 @@ impl Problem {
     /// The problem that an object of a commit was not read. Objects that are too large are none.
     pub const fn of_objects(unread: Unread) -> Option<Self> {
         match unread {
-            Unread::Missing => Some(Self::Incomplete(Objects::Missing)),
-            Unread::Damaged => Some(Self::Incomplete(Objects::Damaged)),
+            Unread::Missing(_) => Some(Self::Incomplete(Objects::Missing)),
+            Unread::Damaged(_) => Some(Self::Incomplete(Objects::Damaged)),
             Unread::TooLarge => None,
         }
     }
@@ -42,8 +42,8 @@ impl Problem {
     /// The problem that a commit was not read.
     pub const fn of_commit(unread: Unread) -> Self {
         match unread {
-            Unread::Missing => Self::MissingCommit,
-            Unread::Damaged | Unread::TooLarge => Self::DamagedCommit,
+            Unread::Missing(_) => Self::MissingCommit,
+            Unread::Damaged(_) | Unread::TooLarge => Self::DamagedCommit,
         }
     }
 }

@@ -150,16 +150,16 @@ fn default_branch(
 /// The commit of a tag; `None` if it is the tag of another object.
 fn peeled(repository: &Repository, mut id: ObjectId) -> Result<Option<ObjectId>, Unread> {
     for _ in 0..MAX_TAGS {
-        match repository.try_find_header(id).map_err(|_| Unread::Damaged)?.ok_or(Unread::Missing)?.kind() {
+        match repository.try_find_header(id).map_err(|_| Unread::Damaged(id))?.ok_or(Unread::Missing(id))?.kind() {
             Kind::Commit => return Ok(Some(id)),
             Kind::Tag => {
                 let data = read(repository, id, Kind::Tag, MAX_TEXT)?;
-                id = TagRef::from_bytes(&data, id.kind()).map_err(|_| Unread::Damaged)?.target();
+                id = TagRef::from_bytes(&data, id.kind()).map_err(|_| Unread::Damaged(id))?.target();
             }
             _ => return Ok(None),
         }
     }
-    Err(Unread::Damaged)
+    Err(Unread::Damaged(id))
 }
 
 /// The commits of the heads of all worktrees, detached ones too, and those before them in their logs.

@@ -8,9 +8,11 @@ use rayon::prelude::*;
 
 use super::changes::Failed;
 use super::commit::Read;
+use super::error::Error;
 use super::files::files;
 use super::notes::read_notes;
-use super::open::{Error, Opened, of_thread, open};
+use super::objects::Unread;
+use super::open::{Opened, of_thread, open};
 use super::problems::{Problem, Problems};
 use super::references::{References, read_references};
 use super::surviving;
@@ -179,15 +181,16 @@ fn with_files(repository: &gix::Repository, read: Read, is_cut: bool) -> (Commit
         commit.is_incomplete = true;
         return (commit, None);
     }
-    let problem = match files(repository, tree, parents.first().copied()) {
+    let (unread, problem) = match files(repository, tree, parents.first().copied()) {
         Ok(found) => {
             (commit.files, commit.patch) = (Some(found.files), found.patch);
-            found.unread.and_then(Problem::of_objects)
+            (found.unread, found.unread.and_then(Problem::of_objects))
         }
         Err(Failed::TooMany) => return (commit, Some(Problem::TooManyFiles)),
-        Err(Failed::Unread(unread)) => Problem::of_objects(unread).or(Some(Problem::TooManyFiles)),
+        Err(Failed::Unread(unread)) => (Some(unread), Problem::of_objects(unread).or(Some(Problem::TooManyFiles))),
     };
     commit.is_incomplete = problem.is_some();
+    commit.missing = unread.and_then(Unread::object).map(|id| id.to_string());
     (commit, problem)
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use gix::{ObjectId, Repository};
 
 use super::commit::{Read, read_commit};
-use super::objects::Unread;
+use super::objects::{Unread, id_of, still_unread};
 use super::problems::{Problem, Problems};
 use crate::base::time::Time;
 use crate::model::history::{Commit, History};
@@ -41,16 +41,25 @@ pub(super) fn walk(
         }
         let is_again = seen.insert(id, older).is_some();
         let hash = id.to_string();
-        let known = known.commits.get(&hash).filter(|commit| !commit.is_incomplete);
+        let known = known.commits.get(&hash).filter(|commit| match still_incomplete(repository, commit) {
+            Some(problem) => {
+                // Only the first visit counts it.
+                if !is_again {
+                    problems.add(problem, || hash.clone());
+                }
+                true
+            }
+            None => !commit.is_incomplete,
+        });
         if let Some(commit) = known {
-            let parents = commit.parents.iter().filter_map(|parent| super::objects::id_of(parent));
+            let parents = commit.parents.iter().filter_map(|parent| id_of(parent));
             waiting.extend(parents.map(|parent| (parent, 0, is_expected)));
             continue;
         }
         let found = match read_commit(repository, id) {
             Ok(found) => found,
             // A former commit, or one that an alternative of the repository had.
-            Err(Unread::Missing) if !is_expected => continue,
+            Err(Unread::Missing(_)) if !is_expected => continue,
             Err(unread) => {
                 problems.add(Problem::of_commit(unread), || hash);
                 continue;
@@ -66,6 +75,12 @@ pub(super) fn walk(
         }
     }
     new
+}
+
+/// Why a known commit is still incomplete: its objects are read again only when the one that was missing is there.
+fn still_incomplete(repository: &Repository, commit: &Commit) -> Option<Problem> {
+    let missing = commit.missing.as_deref().filter(|_| commit.is_incomplete)?;
+    still_unread(repository, id_of(missing)?).and_then(Problem::of_objects)
 }
 
 /// The time of the newest commit among these ones.

@@ -4,12 +4,13 @@
 //! rows       the rows of a repository
 //! arrivals   when the default branch got a commit, and by which pull request and branch
 //! reverts    which commit another one undoes
-//! gone_soon  lines that the default branch lost soon after it got them
+//! gone       lines that the default branch lost after it got them
 //! ```
 
 mod arrivals;
-mod gone_soon;
+mod gone;
 mod reverts;
 mod rows;
 
+pub use gone::FOLLOWED_DAYS;
 pub use rows::add_rows;

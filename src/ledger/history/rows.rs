@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::arrivals::{Arrival, arrivals};
-use super::gone_soon::gone_soon;
+use super::gone::{Gone, gone};
 use super::reverts::reverts;
 use crate::base::line_sketch;
 use crate::model::history::{ChangedFile, ChangedLines, Commit, History, Lines};
@@ -21,7 +21,7 @@ pub fn add_rows(history: &History, tables: &mut Tables) {
         tags: tags(history),
         requests: requests(history, &on_default),
         reverts: reverts(history, &ordered, &on_default),
-        gone_soon: gone_soon(history, &on_default, &arrivals),
+        gone: gone(history, &on_default, &arrivals),
         directory: history.checkouts.iter().max_by_key(|checkout| checkout.scanned_at).map(|it| it.directory.as_str()),
         on_default,
         arrivals,
@@ -42,7 +42,7 @@ struct Derived<'a> {
     tags: HashMap<&'a str, BTreeSet<&'a str>>,
     requests: HashMap<&'a str, i64>,
     reverts: HashMap<&'a str, String>,
-    gone_soon: HashMap<&'a str, i64>,
+    gone: HashMap<&'a str, Gone>,
     directory: Option<&'a str>,
 }
 
@@ -57,6 +57,7 @@ impl Derived<'_> {
             let counts = lines?.iter().filter_map(|file| file.lines.as_ref()).map(count);
             i64::try_from(counts.sum::<Option<usize>>()?).ok()
         };
+        let gone = self.gone.get(hash).filter(|_| lines.is_some());
         let is_known = history.has_default_branch();
         let mut session_ids = commit.message.session_ids.clone();
         for ids in history.checkouts.iter().filter_map(|checkout| checkout.notes.get(hash)) {
@@ -89,7 +90,8 @@ impl Derived<'_> {
             lines_removed: sum(|lines| Some(lines.removed.count())),
             lines_surviving: sum(|lines| lines.surviving.and_then(|count| usize::try_from(count).ok()))
                 .filter(|_| is_known),
-            lines_gone_soon: self.gone_soon.get(hash).copied().filter(|_| lines.is_some()),
+            lines_gone_soon: gone.and_then(Gone::soon),
+            half_gone_at: gone.and_then(|gone| gone.half_gone_at),
         }
     }
 }

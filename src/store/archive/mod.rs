@@ -50,7 +50,7 @@ mod writer;
 pub use check::Checked;
 pub use error::{Error, Problem};
 pub use generations::Snapshot;
-pub use history::Histories;
+pub use history::{Histories, RepositoryFacts};
 pub use index::IndexEntry;
 pub use manifest::Sums;
 pub use open::Archive;
@@ -60,6 +60,7 @@ pub use verdicts::VERDICTS;
 pub use writer::{PartsWritten, Writer, Written, reconciled_with};
 
 pub(crate) use disk::{Waited, remove_folder, sync_all};
+pub(crate) use facts::codec::{decode as decode_value, encode as encode_value};
 pub(crate) use facts::scan as scan_sources;
 pub use facts::{decode_source, encode_source};
 pub(crate) use hashed_file::{Checksum, HashedFile, checksum, hash};

@@ -560,6 +560,7 @@ table! {
         Int LINES_REMOVED "Lines removed, as files", |it| it.lines_removed;
         Int LINES_SURVIVING "The added lines that the default branch still has", |it| it.lines_surviving;
         Int LINES_GONE_SOON "The added lines that later commits of the default branch removed within 14 days; NULL before these have passed", |it| it.lines_gone_soon;
+        Time HALF_GONE_AT "When the default branch had lost more than half of the added lines, up to 90 days after merged_at", |it| it.half_gone_at;
     }
 }
 

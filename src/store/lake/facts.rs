@@ -1,14 +1,14 @@
 //! The facts of sources in a lake, which `archive merge` reads.
 
 use super::error::Error;
-use super::layout::{FACTS, MANIFEST};
+use super::layout::{FACTS, FACTS_OF_REPOSITORIES, MANIFEST, PULL_REQUESTS};
 use super::reader::Lake;
-use crate::input::open::open_file;
+use crate::input::open::{open_file, read_file};
 use crate::model::source::Source;
-use crate::store::archive::{self, scan_sources};
+use crate::store::archive::{self, RepositoryFacts, decode_value, scan_sources};
 
 impl Lake {
-    /// Whether it has facts of sources.
+    /// Whether it has facts of sources or repositories.
     pub fn has_facts(&self) -> bool {
         self.manifest().is_some_and(|manifest| manifest.files.keys().any(|path| is_facts(path)))
     }
@@ -47,15 +47,44 @@ impl Lake {
             );
             return Err(Error::wrong(&self.name(), what));
         }
-        let files: Vec<_> = manifest.files.iter().filter(|(path, _)| is_facts(path)).collect();
+        let is_of_sources = |path: &str| is_facts(path) && !is_of_repositories(path);
+        let files: Vec<_> = manifest.files.iter().filter(|(path, _)| is_of_sources(path)).collect();
         Ok(files.into_iter().map(|(path, entry)| {
             let path = self.path_of(path);
             entry.verify(&path)?;
             open_file(&path).and_then(|mut file| scan_sources(&mut file)).map_err(Error::file(&path))
         }))
     }
+
+    /// The facts of its repositories.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is damaged.
+    pub fn repositories(&self) -> Result<RepositoryFacts, Error> {
+        let mut found = RepositoryFacts::default();
+        let files = self.manifest().into_iter().flat_map(|manifest| &manifest.files);
+        for (path, entry) in files.filter(|(path, _)| is_of_repositories(path)) {
+            let file = self.path_of(path);
+            entry.verify(&file)?;
+            let bytes = read_file(&file, entry.bytes).map_err(Error::file(&file))?;
+            if path == PULL_REQUESTS {
+                found.pull_requests = decode_value(&bytes).map_err(Error::file(&file))?;
+            } else {
+                found.histories.push(decode_value(&bytes).map_err(Error::file(&file))?);
+            }
+        }
+        Ok(found)
+    }
 }
 
 fn is_facts(path: &str) -> bool {
-    path.strip_prefix(FACTS).is_some_and(|rest| rest.starts_with('/'))
+    is_in(FACTS, path)
+}
+
+fn is_of_repositories(path: &str) -> bool {
+    is_in(FACTS_OF_REPOSITORIES, path)
+}
+
+fn is_in(directory: &str, path: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -9,6 +9,9 @@ use crate::store::frames::TABLES;
 pub const MANIFEST: &str = "_manifest.json";
 /// The directory of the facts of sources.
 pub const FACTS: &str = "_facts";
+/// The directory of the facts of repositories, and the file of pull requests in it.
+pub const FACTS_OF_REPOSITORIES: &str = "_facts/history";
+pub const PULL_REQUESTS: &str = "_facts/history/pull_requests";
 /// The directory of what a cluster has to know of the sources of a lake; engines ignore it. See docs/cluster.md.
 pub const INDEX: &str = "_index";
 /// The directory of files that are not yet in their places.

@@ -6,6 +6,7 @@
 //! turns/day=__HIVE_DEFAULT_PARTITION__/…          the rows without a time
 //! sources/part-0.parquet                          a table without days
 //! _facts/day=2026-11-20/part-0                    what `archive merge` reads: the facts of the sources of that day
+//! _facts/history/part-0                           the same of a repository, and `pull_requests` next to it
 //! ```
 //!
 //! Engines ignore names that begin with an underscore. A lake of another engine has no manifest and no facts: it is read as it is.
@@ -27,7 +28,7 @@ mod writer;
 pub use error::Error;
 pub(crate) use manifest::VERSION;
 
-pub use layout::{FACTS, PartitionBy, partition_name};
+pub use layout::{FACTS, FACTS_OF_REPOSITORIES, PULL_REQUESTS, PartitionBy, partition_name};
 pub use reader::{Lake, LakeChecked};
 pub use url::{is_url, shown};
 pub use writer::{LakeWriter, Written};

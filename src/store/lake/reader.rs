@@ -177,6 +177,7 @@ impl Lake {
         }
         if self.has_facts() && checked.problems.is_empty() {
             checked.problems.extend(self.facts()?.filter_map(Result::err));
+            checked.problems.extend(self.repositories().err());
         }
         Ok(checked)
     }

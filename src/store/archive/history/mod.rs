@@ -14,5 +14,5 @@ mod manifest;
 mod read;
 mod write;
 
-pub use read::Histories;
 pub(super) use read::SCAN_AGAIN;
+pub use read::{Histories, RepositoryFacts};

@@ -28,6 +28,15 @@ pub struct Histories {
     pub(super) manifest: Manifest,
 }
 
+/// The facts of repositories, which `archive merge` adds to those of another archive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepositoryFacts {
+    /// The scanned repositories.
+    pub histories: Vec<History>,
+    /// The imported pull requests.
+    pub pull_requests: Vec<PullRequestRow>,
+}
+
 impl Archive {
     /// The scanned repositories; none if nothing was scanned yet.
     ///
@@ -43,7 +52,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// Those of [`Archive::histories`].
-    pub(in crate::store::archive) fn histories(&self) -> Result<Histories, Error> {
+    pub fn histories(&self) -> Result<Histories, Error> {
         Histories::read(self.folder.parent().unwrap_or(Path::new("")).join(HISTORY))
     }
 }
@@ -101,6 +110,15 @@ impl Histories {
     /// When they cannot be read or are damaged.
     pub fn pull_requests(&self) -> Result<Vec<PullRequestRow>, Error> {
         self.manifest.pull_requests.as_ref().map_or_else(|| Ok(Vec::new()), |files| self.facts(files))
+    }
+
+    /// All facts.
+    ///
+    /// # Errors
+    /// When they cannot be read or are damaged.
+    pub fn repositories(&self) -> Result<RepositoryFacts, Error> {
+        let histories = self.manifest.repositories.iter().map(|stored| self.facts(&stored.files));
+        Ok(RepositoryFacts { histories: histories.collect::<Result<_, _>>()?, pull_requests: self.pull_requests()? })
     }
 
     /// The content of a file of facts.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::manifest::{FACTS, Files, MANIFEST, Manifest, SCANNER, Stored, StoredFile};
-use super::read::Histories;
+use super::read::{Histories, RepositoryFacts};
 use crate::base::time::Time;
 use crate::ledger::history;
 use crate::model::history::{History, Identity};
@@ -59,12 +59,11 @@ impl Archive {
     ///
     /// # Errors
     /// When one of them cannot be read, or this archive cannot be written.
-    pub fn merge_histories(&self, other: &Histories) -> Result<(), Error> {
+    pub fn merge_repositories(&self, other: RepositoryFacts) -> Result<(), Error> {
         let mut merged = Vec::new();
         let known = self.histories()?;
-        for stored in &other.manifest.repositories {
-            let mut history: History = other.facts(&stored.files)?;
-            if let Some(known) = known.load(&stored.identity)? {
+        for mut history in other.histories {
+            if let Some(known) = known.load(&history.identity())? {
                 history.add(known);
             }
             merged.push(history);
@@ -72,7 +71,7 @@ impl Archive {
         if !merged.is_empty() {
             self.write_histories(&merged)?;
         }
-        let rows = other.pull_requests()?;
+        let rows = other.pull_requests;
         if rows.is_empty() { Ok(()) } else { self.add_pull_requests(rows) }
     }
 
