@@ -62,5 +62,5 @@ pub use unmatched::{outside_of_period, unmatched};
 
 pub use crate::analysis::rows::{
     Bound, Cost, Current, DIMENSIONS, Dimension, Error, Frames, LeftOut, Measure, ProjectNames, Scope, Undated,
-    WeekStart, is_time, round, sessions, tables_of_dimension,
+    WeekStart, Within, is_time, round, sessions, tables_of_dimension,
 };

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use polars::prelude::DataFrame;
 
 use super::price_as::PriceAs;
-use crate::analysis::rows::{Cost, Dimension, Scope, Unjudged};
-use crate::analysis::shipped::Within;
+use crate::analysis::rows::{Cost, Dimension, Scope, Unjudged, Within};
 use crate::prices::Catalog;
 
 /// Whether the values of a column are names, such as those of a dimension other than time. `passed` is also a number of trials.

@@ -8,8 +8,7 @@ use super::options::Options;
 use super::spec::{Body, Groups, Report};
 use super::tree;
 use crate::analysis::rows::measure::Measure;
-use crate::analysis::rows::{DIMENSIONS, Dimension, Error, Frames, Unjudged, names, tables_of_dimension};
-use crate::analysis::shipped::Within;
+use crate::analysis::rows::{DIMENSIONS, Dimension, Error, Frames, Unjudged, Within, names, tables_of_dimension};
 use crate::store::frames::{sessions, turns, verdicts};
 
 /// The report of that name.

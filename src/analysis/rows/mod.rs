@@ -19,6 +19,7 @@
 //! sorted       rows by their sessions
 //! calls        what a tool call means
 //! trials       choices about trials
+//! within       how soon work is abandoned or rewritten
 //! error        why a report cannot be run
 //! ```
 
@@ -41,6 +42,7 @@ mod sorted;
 mod sums;
 mod trials;
 mod week_start;
+mod within;
 
 pub use bound::{Bound, Current};
 pub(super) use calls::{Purpose, agent_of_call, hash_of, is_answer, needs_no_check};
@@ -66,5 +68,6 @@ pub use sums::round;
 pub(super) use sums::{count_of, count_of_flag, known_sum, sum_of, sum_where};
 pub use trials::{Judged, Unjudged};
 pub use week_start::WeekStart;
+pub use within::Within;
 
 pub use crate::store::frames::Frames;

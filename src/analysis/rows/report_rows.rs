@@ -8,7 +8,7 @@ use polars::prelude::*;
 
 use super::cost::Cost;
 use super::trials::{Judged, Unjudged};
-use crate::analysis::shipped::Within;
+use super::within::Within;
 use crate::prices::Catalog;
 use crate::store::frames::{self, Frames, sessions, turns};
 

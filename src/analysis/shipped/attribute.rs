@@ -10,7 +10,7 @@ use super::rule::Rule;
 use super::rules::pull_request::Number;
 use super::rules::{branch, content, hash, pull_request, time, trailer};
 use super::session::Session;
-use super::within::Within;
+use crate::analysis::rows::Within;
 
 /// A part of a session's work.
 #[derive(Debug, Clone, PartialEq)]

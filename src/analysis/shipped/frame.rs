@@ -10,9 +10,8 @@ use super::history::{Commit, History};
 use super::outcome::NOT_ATTRIBUTABLE_WORD;
 use super::read::{self, calls, changes, history};
 use super::session::{Call, Change, Session};
-use super::within::Within;
 use crate::analysis::rows::{
-    Context, Extended, Find, Frames, KEY, NONE, ReportRows, SessionRows, Sessions, Sorted, for_sessions, take,
+    Context, Extended, Find, Frames, KEY, NONE, ReportRows, SessionRows, Sessions, Sorted, Within, for_sessions, take,
 };
 use crate::base::time::Time;
 use crate::store::frames::{commits, computed_columns, file_changes, pull_requests, sessions, tool_calls};

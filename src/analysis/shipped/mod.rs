@@ -9,7 +9,6 @@
 //! rules        each rule: the commits that a session made or worked on
 //! landed       the commit by which work reached the default branch: itself, or after a rebase or a squash
 //! outcome      what became of a commit
-//! within       how soon that is
 //! attribute    the rules -> the shares of a session
 //! one_session  a line about one session, and the outcome of each
 //! frame        the shares of sessions as rows
@@ -29,7 +28,6 @@ mod rules;
 mod session;
 #[cfg(test)]
 mod tests;
-mod within;
 
 pub use frame::has_history;
 pub(super) use frame::{
@@ -39,4 +37,3 @@ pub(super) use frame::{
 pub(super) use measures::MEASURES;
 pub(super) use one_session::{of_session, outcomes};
 pub(super) use read::TABLES;
-pub use within::Within;

@@ -4,9 +4,8 @@ use polars::prelude::*;
 
 use super::frame::{COMMIT, OUTCOME, PULL_REQUEST, RULE, SHARE, has_history, shares};
 use super::outcome::NOT_ATTRIBUTABLE_WORD;
-use super::within::Within;
 use crate::analysis::present::grouped;
-use crate::analysis::rows::{Frames, KEY};
+use crate::analysis::rows::{Frames, KEY, Within};
 use crate::store::frames::{TypedRows, rows};
 
 rows! {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::history::{Commit, History};
 use super::landed::Landed;
-use super::within::Within;
+use crate::analysis::rows::Within;
 
 /// The outcome of what no rule reached.
 pub(super) const NOT_ATTRIBUTABLE_WORD: &str = "not_attributable";

@@ -8,7 +8,7 @@ use super::outcome::Outcome;
 use super::rule::Rule;
 use super::rules::{DAY, SECOND};
 use super::session::{Call, Change, Session};
-use super::within::Within;
+use crate::analysis::rows::Within;
 
 const HOUR: i64 = 3600 * SECOND;
 const REPOSITORY: &str = "github.com/acme/shop";

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentlogs::analysis::shipped::Within;
+use agentlogs::analysis::reports::Within;
 use clap::Args;
 
 use super::filters::{Cost, Filters, Unjudged};

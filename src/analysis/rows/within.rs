@@ -4,9 +4,11 @@ use std::str::FromStr;
 
 use jiff::SpanRelativeTo;
 
-use super::rules::DAY;
-use crate::analysis::rows::Bound;
+use super::bound::Bound;
 use crate::ledger::history::FOLLOWED_DAYS;
+
+/// In microseconds.
+const DAY: i64 = 86_400_000_000;
 
 /// Work whose branch has had no commit for so long is abandoned, and work of which more than half was removed so soon is rewritten: 14
 /// days, unless `--within` sets it.
@@ -15,7 +17,7 @@ pub struct Within(i64);
 
 impl Within {
     /// In microseconds.
-    pub(super) const fn micros(self) -> i64 {
+    pub(in crate::analysis) const fn micros(self) -> i64 {
         self.0
     }
 }
