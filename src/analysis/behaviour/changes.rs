@@ -1,6 +1,6 @@
 //! Edits per file, and lines that were removed again.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::rows::Change;
 
@@ -36,7 +36,7 @@ struct File {
 impl Edits {
     /// The edits of changes in the order of their times.
     pub(super) fn of(changes: &[Change]) -> Self {
-        let mut files: HashMap<u64, File> = HashMap::new();
+        let mut files: HashMap<u64, File> = HashMap::default();
         for change in changes {
             let file = files.entry(change.path).or_insert_with(|| File { is_known: true, ..File::default() });
             file.edits += i64::from(!change.is_deletion);

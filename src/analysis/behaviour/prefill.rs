@@ -1,7 +1,7 @@
 //! How much of the prompts was read from a cache, and how often tokens were processed again. The definitions are those of `TraceLab`,
 //! <https://arxiv.org/abs/2606.30560>, applied to each agent of a session.
 
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use super::rows::{Call, Turn};
 
@@ -40,7 +40,7 @@ struct Before {
 
 /// The tokens of a session; `None` without a response after another one whose counts are known. `turns` are sorted by number.
 pub(super) fn prefill(turns: &[Turn], calls: &[Call]) -> (Option<Prefill>, Hits) {
-    let mut ends: HashMap<i64, i64> = HashMap::new();
+    let mut ends: HashMap<i64, i64> = HashMap::default();
     for call in calls {
         let end = || call.time?.checked_add(call.duration_ms.unwrap_or(0).checked_mul(1000)?);
         if let Some((turn, end)) = call.turn.zip(end()) {
@@ -48,7 +48,7 @@ pub(super) fn prefill(turns: &[Turn], calls: &[Call]) -> (Option<Prefill>, Hits)
             *known = end.max(*known);
         }
     }
-    let mut last: HashMap<u64, Before> = HashMap::new();
+    let mut last: HashMap<u64, Before> = HashMap::default();
     let (mut sums, mut hits) = (None, Hits::default());
     for turn in turns {
         let end = turn.time.max(ends.get(&turn.number).copied());

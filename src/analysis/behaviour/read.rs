@@ -3,8 +3,7 @@
 use polars::prelude::*;
 
 use super::rows::{Call, Change, Status, Turn};
-use crate::adapters::shared::tools::{asks_human, polls};
-use crate::analysis::rows::{Find, Purpose, Sorted, agent_of_call, hash_of, is_answer, needs_no_check};
+use crate::analysis::rows::{Find, Purpose, Sorted, ToolMeanings, agent_of_call, hash_of, is_answer, needs_no_check};
 use crate::base::time::Time;
 use crate::store::frames::{TypedRows, file_changes, for_each_batch, rows, tool_calls, turns};
 
@@ -60,6 +59,7 @@ rows! {
 /// The calls.
 pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
     let mut found = Vec::new();
+    let mut meanings = ToolMeanings::default();
     for_each_batch(table, |calls: &CallColumns| {
         for row in 0..calls.height() {
             let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
@@ -67,8 +67,8 @@ pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> P
             let (is_subagent, target) = (calls.is_subagent(row), calls.target(row));
             let agent = agent_of_call(turns.of(index), calls.turn(row), |turn| (turn.number, turn.agent))
                 .unwrap_or_else(|| hash_of((is_subagent, calls.agent(row))));
-            // Each poll is a call of its own.
-            let poll = polls(name).then_some(found.len());
+            let meaning = meanings.of(name);
+            let poll = meaning.polls.then_some(found.len());
             let call = Call {
                 time: calls.time(row).map(Time::micros),
                 duration_ms: calls.duration_ms(row),
@@ -77,7 +77,7 @@ pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> P
                 status: Status::of(calls.status(row)),
                 purpose: Purpose::of(category, kind),
                 failed_tests: calls.failed_tests(row) == Some(true),
-                asks_human: asks_human(name),
+                asks_human: meaning.asks_human,
                 is_answer: is_answer(calls.exit_code(row), kind, target),
                 needs_no_check: needs_no_check(category == Some("shell"), target),
                 identity: calls.hash(row).map(|hash| hash_of((agent, name, hash, poll))),

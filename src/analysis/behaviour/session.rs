@@ -1,6 +1,6 @@
 //! The measures of one session. Unknown values are `None`: see docs/behavior.md.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::changes::Edits;
 use super::prefill::{Hits, Prefill, call_times, prefill};
@@ -149,7 +149,7 @@ impl Counts {
 
 /// `None` if there are calls, but none with a known identity.
 fn repeated_calls(calls: &[Call]) -> Option<i64> {
-    let (mut seen, mut repeated, mut is_known) = (HashSet::new(), 0, calls.is_empty());
+    let (mut seen, mut repeated, mut is_known) = (HashSet::default(), 0, calls.is_empty());
     for call in calls {
         if call.is_edit() {
             seen.clear();

@@ -2,11 +2,40 @@
 
 use std::hash::{BuildHasher as _, Hash};
 
+use foldhash::HashMap;
 use foldhash::quality::FixedState;
+
+use crate::adapters::shared::tools::{asks_human, polls};
+use crate::base::text::SharedStr;
 
 /// A hash that is the same in every run.
 pub(in crate::analysis) fn hash_of(value: impl Hash) -> u64 {
     FixedState::default().hash_one(value)
+}
+
+/// What calls of a tool mean, by its name.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::analysis) struct ToolMeaning {
+    /// Whether they only ask for the state of something that runs: each of them is a call of its own.
+    pub polls: bool,
+    /// Whether they wait for an answer of a human.
+    pub asks_human: bool,
+}
+
+/// The meanings of tools. Millions of calls are of a few tools, so that each is found once.
+#[derive(Debug, Default)]
+pub(in crate::analysis) struct ToolMeanings(HashMap<SharedStr, ToolMeaning>);
+
+impl ToolMeanings {
+    /// The meaning of a tool.
+    pub(in crate::analysis) fn of(&mut self, tool: &str) -> ToolMeaning {
+        if let Some(known) = self.0.get(tool) {
+            return *known;
+        }
+        let meaning = ToolMeaning { polls: polls(tool), asks_human: asks_human(tool) };
+        self.0.insert(tool.into(), meaning);
+        meaning
+    }
 }
 
 /// What a call is for.

@@ -45,7 +45,7 @@ mod week_start;
 mod within;
 
 pub use bound::{Bound, Current};
-pub(super) use calls::{Purpose, agent_of_call, hash_of, is_answer, needs_no_check};
+pub(super) use calls::{Purpose, ToolMeanings, agent_of_call, hash_of, is_answer, needs_no_check};
 pub use cost::Cost;
 pub use dimension::tables_of_dimension;
 pub use dimension::{DIMENSIONS, Dimension, is_time};

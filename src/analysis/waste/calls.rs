@@ -1,6 +1,6 @@
 //! Calls that repeat an earlier one, and calls that failed: the output with which they were made.
 
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 
 use super::cause::Cause;
 use super::causes::Causes;
@@ -12,7 +12,7 @@ pub(super) fn repeated_and_failed(causes: &mut Causes<'_>) {
     if !session.shows_calls || !causes.has_parts() {
         return;
     }
-    let mut counts: HashMap<i64, f64> = HashMap::new();
+    let mut counts: HashMap<i64, f64> = HashMap::default();
     for turn in session.calls.iter().filter_map(|call| call.turn) {
         *counts.entry(turn).or_default() += 1.0;
     }
@@ -46,7 +46,7 @@ pub(super) fn repeated_and_failed(causes: &mut Causes<'_>) {
 /// Whether each call repeats an earlier one of the same agent, with no edit in between, as in docs/behavior.md; and whether that
 /// is known.
 fn repeated(calls: &[Call]) -> (Vec<bool>, bool) {
-    let (mut seen, mut is_known) = (HashSet::new(), calls.is_empty());
+    let (mut seen, mut is_known) = (HashSet::default(), calls.is_empty());
     let repeated = calls.iter().map(|call| {
         if call.is_edit() {
             seen.clear();

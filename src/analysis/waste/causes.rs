@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use foldhash::HashMap;
+
 use super::budget::Budget;
 use super::cause::{CAUSES, Cause};
 use super::rows::{Place, Session, Turn};
@@ -45,7 +47,7 @@ pub(super) struct Causes<'a> {
     pub threads: Vec<Vec<usize>>,
     /// The responses after which the context of the main agent, or of a subagent, was compacted, sorted.
     compactions: [Vec<i64>; 2],
-    sums: BTreeMap<(Cause, Option<u32>), Sum>,
+    sums: HashMap<(Cause, Option<u32>), Sum>,
     /// The causes that the log shows.
     known: Vec<Cause>,
 }
@@ -64,7 +66,7 @@ impl<'a> Causes<'a> {
             numbers
         });
         let threads = threads.into_values().collect();
-        Self { session, budgets, threads, compactions, sums: BTreeMap::new(), known: Vec::new() }
+        Self { session, budgets, threads, compactions, sums: HashMap::default(), known: Vec::new() }
     }
 
     /// Whether the context was compacted between two responses of an agent: by an event, or as it became much smaller, since some
@@ -116,10 +118,11 @@ impl<'a> Causes<'a> {
     /// A row or several of each cause.
     pub(super) fn findings(self) -> Vec<Finding> {
         let mut findings = Vec::with_capacity(CAUSES.len());
+        let sums: BTreeMap<_, _> = self.sums.into_iter().collect();
         for cause in CAUSES {
             let first = findings.len();
             if self.known.contains(&cause) {
-                let sums = self.sums.range((cause, None)..=(cause, Some(u32::MAX)));
+                let sums = sums.range((cause, None)..=(cause, Some(u32::MAX)));
                 findings.extend(sums.map(|((_, tool), sum)| Finding {
                     cause,
                     tool: *tool,

@@ -1,8 +1,8 @@
 //! The waste of sessions as rows of a report.
 
-use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
+use foldhash::HashSet;
 use polars::prelude::*;
 use rayon::prelude::*;
 
@@ -142,7 +142,7 @@ struct Dimensions {
 impl Dimensions {
     /// For each finding of a session, whether it is the first one with waste of its group.
     fn are_first(self, findings: &[Finding]) -> Vec<bool> {
-        let mut groups = HashSet::new();
+        let mut groups = HashSet::default();
         let group = |finding: &Finding| (self.cause.then_some(finding.cause), self.tool.then_some(finding.tool));
         let is_counted = |finding: &Finding| self.cause || finding.cause != Cause::OutputCarried;
         let has_waste = |finding: &Finding| is_counted(finding) && finding.waste_usd.is_some_and(|waste| waste > 0.0);

@@ -1,6 +1,6 @@
 //! Results of tools that later requests read again from the cache.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::cause::Cause;
 use super::causes::Causes;
@@ -26,12 +26,9 @@ pub(super) fn carried(causes: &mut Causes<'_>) {
         return;
     }
     causes.know(Cause::OutputCarried);
-    let mut of_turns: HashMap<i64, Vec<&Call>> = HashMap::new();
-    for call in session.calls {
-        if let Some(turn) = call.turn {
-            of_turns.entry(turn).or_default().push(call);
-        }
-    }
+    // The calls of each response together, in their order.
+    let mut of_turns: Vec<&Call> = session.calls.iter().filter(|call| call.turn.is_some()).collect();
+    of_turns.sort_by_key(|call| call.turn);
     for thread in causes.threads.clone() {
         let mut context: BTreeMap<u32, Carried<'_>> = BTreeMap::new();
         // The context of the first request since the last compaction.
@@ -67,8 +64,7 @@ pub(super) fn carried(causes: &mut Causes<'_>) {
             }
             // The request after this one reads the results of the response before.
             let grown = turn.context().zip(before.context()).map(|(now, before)| (now - before).max(0));
-            let own = of_turns.get(&before.number).map(Vec::as_slice).unwrap_or_default();
-            for (tokens, call) in results(own, grown) {
+            for (tokens, call) in results(calls_of(&of_turns, before.number), grown) {
                 let carried = context.entry(call.tool).or_default();
                 carried.tokens = carried.tokens.saturating_add(tokens);
                 if carried.largest.is_none_or(|(largest, _)| tokens > largest) {
@@ -77,6 +73,14 @@ pub(super) fn carried(causes: &mut Causes<'_>) {
             }
         }
     }
+}
+
+/// The calls of a response, of calls in the order of their responses.
+fn calls_of<'c, 'a>(calls: &'c [&'a Call], turn: i64) -> &'c [&'a Call] {
+    let start = calls.partition_point(|call| call.turn < Some(turn));
+    let own = calls.get(start..).unwrap_or_default();
+    let count = own.iter().take_while(|call| call.turn == Some(turn)).count();
+    own.get(..count).unwrap_or_default()
 }
 
 /// Results that a smaller context no longer contains: they become fewer as the context does, and are never more than it grew since

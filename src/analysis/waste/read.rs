@@ -6,8 +6,9 @@ use foldhash::HashMap;
 use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, KINDS, Miss, Place, Turn, TurnRates};
-use crate::adapters::shared::tools::polls;
-use crate::analysis::rows::{Cost, Find, Frames, Purpose, SessionRows, Sorted, agent_of_call, hash_of, is_answer};
+use crate::analysis::rows::{
+    Cost, Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, agent_of_call, hash_of, is_answer,
+};
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::model::session::Tokens;
@@ -308,14 +309,14 @@ fn place(paths: &mut Names, path: Option<&str>, line: Option<i64>) -> Place {
 
 fn calls(tables: &Frames, turns: &Sorted<Turn>, find: Find<'_>, names: &mut AllNames) -> PolarsResult<Sorted<Call>> {
     let mut found: Vec<(usize, Call)> = Vec::new();
+    let mut meanings = ToolMeanings::default();
     for_each_batch(tables.table(tool_calls::TABLE), |calls: &CallColumns| {
         for row in 0..calls.height() {
             let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
             let (status, tool, kind) = (calls.status(row), calls.tool(row).unwrap_or_default(), calls.kind(row));
             let agent = agent_of_call(turns.of(index), calls.turn(row), |turn| (turn.number, turn.thread))
                 .unwrap_or_else(|| hash_of((calls.is_subagent(row), calls.agent(row))));
-            // Each poll is a call of its own.
-            let poll = polls(tool).then_some(found.len());
+            let poll = meanings.of(tool).polls.then_some(found.len());
             let is_answer = is_answer(calls.exit_code(row), kind, calls.target(row));
             let call = Call {
                 time: calls.time(row).map(Time::micros),

@@ -1,6 +1,6 @@
 //! The waste of one session by cause: see docs/waste.md.
 
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 use super::cause::Cause;
 use super::causes::{Causes, Finding};

@@ -1,6 +1,7 @@
 //! The kinds of columns: how the values of a column in memory are read. The type of a column in `columns` is its kind.
 
 use polars::prelude::*;
+use polars_arrow::array::{BooleanArray, PrimitiveArray, StaticArray, Utf8ViewArray};
 
 use crate::base::time::Time as Moment;
 
@@ -34,7 +35,7 @@ macro_rules! kinds {
             type Value<'a> = $value;
 
             fn values($column: &Column) -> PolarsResult<Self::Values> {
-                Ok($find.clone())
+                Ok($find)
             }
 
             fn value($found: &Self::Values, $row: usize) -> Self::Value<'_> {
@@ -44,30 +45,35 @@ macro_rules! kinds {
     )*};
 }
 
+/// The values of a column as one array, in which a value is found faster than in chunks.
+fn array<T: PolarsDataType>(values: &ChunkedArray<T>) -> T::Array {
+    values.rechunk().downcast_as_array().clone()
+}
+
 kinds! {
     /// Texts.
-    Text(StringChunked) -> Option<&'a str>: |column| column.str()?, |values, row| values.get(row);
+    Text(Utf8ViewArray) -> Option<&'a str>: |column| array(column.str()?), |values, row| values.get(row);
     /// Whole numbers.
-    Int(Int64Chunked) -> Option<i64>: |column| column.i64()?, |values, row| values.get(row);
+    Int(PrimitiveArray<i64>) -> Option<i64>: |column| array(column.i64()?), |values, row| values.get(row);
     /// Fractions, and dollars.
-    Float(Float64Chunked) -> Option<f64>: |column| column.f64()?, |values, row| values.get(row);
+    Float(PrimitiveArray<f64>) -> Option<f64>: |column| array(column.f64()?), |values, row| values.get(row);
     /// Whether something is the case; false if that is unknown.
-    Flag(BooleanChunked) -> bool: |column| column.bool()?, |values, row| values.get(row).unwrap_or(false);
+    Flag(BooleanArray) -> bool: |column| array(column.bool()?), |values, row| StaticArray::get(values, row).unwrap_or(false);
     /// Whether something is the case, or unknown.
-    MaybeFlag(BooleanChunked) -> Option<bool>: |column| column.bool()?, |values, row| values.get(row);
+    MaybeFlag(BooleanArray) -> Option<bool>: |column| array(column.bool()?), |values, row| StaticArray::get(values, row);
     /// Times.
-    Time(Int64Chunked) -> Option<Moment>:
-        |column| column.datetime()?.physical(), |values, row| values.get(row).map(Moment::from_micros);
+    Time(PrimitiveArray<i64>) -> Option<Moment>:
+        |column| array(column.datetime()?.physical()), |values, row| values.get(row).map(Moment::from_micros);
     /// Days since 1970.
-    Date(Int32Chunked) -> Option<i32>: |column| column.date()?.physical(), |values, row| values.get(row);
+    Date(PrimitiveArray<i32>) -> Option<i32>: |column| array(column.date()?.physical()), |values, row| values.get(row);
     /// Lists of texts.
-    List(ListChunked) -> Vec<String>: |column| column.list()?, |values, row| {
+    List(ListChunked) -> Vec<String>: |column| column.list()?.clone(), |values, row| {
         let list = values.get_as_series(row);
         let texts = list.as_ref().and_then(|list| list.str().ok());
         texts.map_or_else(Vec::new, |texts| texts.iter().flatten().map(str::to_owned).collect())
     };
     /// Lists of texts, or unknown.
-    MaybeList(ListChunked) -> Option<Vec<String>>: |column| column.list()?, |values, row| {
+    MaybeList(ListChunked) -> Option<Vec<String>>: |column| column.list()?.clone(), |values, row| {
         let list = values.get_as_series(row)?;
         Some(list.str().ok()?.iter().flatten().map(str::to_owned).collect())
     };
