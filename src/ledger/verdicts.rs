@@ -337,7 +337,7 @@ pub fn find_sessions_in(tables: &mut Tables) {
         let session = &row.session;
         let key = SessionKey {
             runtime: session.runtime.to_string(),
-            session_id: session.session_id.to_string(),
+            session_id: session.session_id.clone(),
             path: tables.sources.get(row.source).map(|source| source.path.clone()).unwrap_or_default(),
             is_child: session.parent_session_id.is_some(),
         };
