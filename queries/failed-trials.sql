@@ -1,15 +1,15 @@
--- Trials that failed by their verdict: task, session, model, cost, how the log ends, and the judge's words
+-- Trials that failed by their verdict: task, model, cost, the judge's words, session, and how the log ends
 SELECT
     v.task,
-    v.trial,
-    v.session_id,
-    v.runtime,
     s.canonical_model AS model,
+    s.cost_usd,
+    v.message,
+    v.session_id,
     s.status,
     s.error_kind,
     s.turns,
-    s.cost_usd,
-    v.message
+    v.runtime,
+    v.trial
 FROM verdicts v
 JOIN sessions s ON s.session_id = v.session_id AND s.runtime = v.runtime
 WHERE v.passed = FALSE AND v.name = 'verdict'

@@ -111,6 +111,7 @@ pub fn read<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> ReadSummary
 /// prices, or the one that its log reports.
 pub fn settle(sources: Vec<Source>) -> Tables {
     let mut tables = ledger::settle(sources);
+    ledger::find_sessions_in(&mut tables);
     ledger::costs::price(&mut tables, prices::Catalog::built_in());
     tables
 }

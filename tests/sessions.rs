@@ -122,6 +122,24 @@ mod openclaw {
         assert_eq!(told(&settled(&[("s1.trajectory.jsonl", cut)])), ["s1: Some(129) None lower_bound incomplete"]);
     }
 
+    /// What the program printed about a run is in the session's own file, or in its trajectory.
+    #[test]
+    fn an_output_counts_only_alone() {
+        let output = |input: i64| {
+            format!(
+                r#"{{"payloads":[],"meta":{{"durationMs":2000,"agentMeta":{{"sessionId":"s1","provider":"anthropic","model":"claude-sonnet-4-5","usage":{{"input":{input},"output":9,"cacheRead":100,"total":129}}}},"aborted":false,"stopReason":"stop"}}}}"#
+            )
+        };
+        let (first, second) = (output(20), output(30));
+        assert_eq!(told(&settled(&[("a.json", &first), ("copy.json", &first)])), ["s1: Some(129) None exact success"]);
+        assert_eq!(told(&settled(&[("a.json", &first), ("b.json", &second)])), ["s1: Some(268) None exact success"]);
+        let session = SESSION.replace("STOP", "stop");
+        let tables = settled(&[("a.json", &first), ("s1.jsonl", &session)]);
+        assert_eq!(told(&tables), ["s1: Some(115) Some(1) exact success"]);
+        let tables = settled(&[("a.json", &first), ("s1.trajectory.jsonl", TRAJECTORY)]);
+        assert_eq!(told(&tables), ["s1: Some(129) None exact success"]);
+    }
+
     /// The file shows that the last response failed, whatever the trajectory calls a success; and a file that ends
     /// within a call has its end in the trajectory.
     #[test]

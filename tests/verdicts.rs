@@ -566,3 +566,78 @@ fn children_are_a_part_of_their_trial() {
     let (found, expected) = (report[0]["cost_per_passed_usd"].as_f64().unwrap(), both[0]["cost"].as_f64().unwrap());
     assert!((found - expected).abs() < 1e-9, "{found} {expected}");
 }
+
+/// Reports of SWE-bench are read with the logs near them, without options.
+#[test]
+fn reports_of_swe_bench_are_read_with_the_logs() {
+    let here = Here::new();
+    for (run, passed) in [("a", true), ("b", false)] {
+        for task in ["shop__sums-3", "blog__feed-12"] {
+            let logs = here.path(&format!("runs/{run}/trajs/{task}"));
+            fs::create_dir_all(&logs).unwrap();
+            let log = fs::read_to_string(root().join(format!("sample-logs/swe-agent/{task}.traj"))).unwrap();
+            // Each run has logs of its own.
+            let log = log.replacen("\"action\": \"", &format!("\"action\": \"true {run}; "), 1);
+            fs::write(logs.join(format!("{task}.traj")), log).unwrap();
+            let report = here.path(&format!("runs/{run}/logs/{task}"));
+            fs::create_dir_all(&report).unwrap();
+            let tests = json!({"FAIL_TO_PASS": {"success": [], "failure": if passed { vec![] } else { vec!["tests/a.py::test_sum"] }}});
+            let result = json!({"patch_exists": true, "resolved": passed, "tests_status": tests});
+            // Older versions of the reports name the instance, newer ones only in the path.
+            let result = if passed { json!({task: result}) } else { result };
+            fs::write(report.join("report.json"), result.to_string()).unwrap();
+        }
+        let prediction =
+            json!({"shop__sums-3": {"instance_id": "shop__sums-3", "model_patch": "", "model_name_or_path": run}});
+        fs::write(here.path(&format!("runs/{run}/preds.json")), prediction.to_string()).unwrap();
+    }
+    let output = here.done(&["ingest", "runs"]);
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(!shown.contains("unrecognised"), "{shown}");
+    let rows = here.query(
+        "SELECT v.task, v.passed, v.message, s.source_path LIKE '%/runs/a/%' AS of_a FROM verdicts v \
+         JOIN sessions s ON s.session_id = v.session_id AND s.runtime = v.runtime ORDER BY v.passed, v.task",
+    );
+    let rows: Vec<_> = rows.as_array().unwrap().iter().map(|row| row.to_string()).collect();
+    assert_eq!(rows.len(), 4, "{rows:#?}");
+    for row in rows {
+        assert_eq!(row.contains("\"of_a\":true"), row.contains("\"passed\":true"), "{row}");
+        assert_eq!(row.contains("failed: "), row.contains("\"passed\":false"), "{row}");
+    }
+    here.done(&["ingest", "runs"]);
+    assert_eq!(here.query("SELECT COUNT(*) AS n FROM verdicts")[0]["n"], json!(4));
+    // The report of the run repeats them, and names a task that has no log.
+    let run = json!({"submitted_instances": 3, "resolved_ids": ["shop__sums-3", "blog__feed-12"], "unresolved_ids": ["shop__sums-9"]});
+    fs::write(here.path("runs/a/model.run.json"), run.to_string()).unwrap();
+    let output = here.done(&["ingest", "runs"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("1 verdict of SWE-bench reports without a session"), "{said}");
+    assert_eq!(here.query("SELECT COUNT(*) AS n FROM verdicts WHERE session_id IS NOT NULL")[0]["n"], json!(4));
+    let without_archive = here.json(&["report", "outcomes", "--by", "runtime", "--logs", "runs"]);
+    assert_eq!(columns(&without_archive, &["trials", "passed", "failed"]), json!([[4, 2, 2]]));
+}
+
+/// Labels of the user replace those that results and sidecars state.
+#[test]
+fn labels_of_the_user_replace_those_of_files() {
+    let here = Here::new();
+    let labels = |here: &Here, label: &str| -> Vec<String> {
+        let rows = here.query("SELECT DISTINCT unnest(labels) AS label FROM sessions ORDER BY label");
+        let of = |row: &Value| row["label"].as_str().unwrap().to_owned();
+        rows.as_array().unwrap().iter().map(of).filter(|it| it.starts_with(label)).collect()
+    };
+    here.done(&["ingest", "verdicts/harbor-job"]);
+    assert_eq!(labels(&here, "job=").len(), 1);
+    let tasks = labels(&here, "task=").len();
+    here.done(&["ingest", "verdicts/harbor-job", "--label", "job=mine", "--label", "team=a", "--label", "team=b"]);
+    assert_eq!(labels(&here, "job="), ["job=mine"]);
+    assert_eq!(labels(&here, "team="), ["team=a", "team=b"]);
+    assert_eq!(labels(&here, "task=").len(), tasks);
+    let verdicts = "SELECT COUNT(*) AS n FROM verdicts WHERE session_id IS NOT NULL";
+    let judged = here.query(verdicts)[0]["n"].clone();
+    here.done(&["ingest", "verdicts/harbor-job", "--label", "task=all"]);
+    assert_eq!(labels(&here, "task="), ["task=all"]);
+    // The verdicts keep their task.
+    assert_eq!(here.query(verdicts)[0]["n"], judged);
+    assert_eq!(here.query("SELECT COUNT(*) AS n FROM verdicts WHERE task = 'all'")[0]["n"], json!(0));
+}

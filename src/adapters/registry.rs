@@ -52,6 +52,7 @@ pub static ADAPTERS: &[Adapter] = &[
     kiro::session::SESSION,
     mini_swe_agent::trajectory::ADAPTER,
     openclaw::events::ADAPTER,
+    openclaw::json::ADAPTER,
     openclaw::session::ADAPTER,
     openclaw::trajectory::ADAPTER,
     opencode::db::ADAPTER,

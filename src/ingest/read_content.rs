@@ -11,6 +11,7 @@ use super::place::Place;
 use super::privacy;
 use super::run::{FileRead, Run, Shapes};
 use super::shape::Shape;
+use super::verdict_files;
 use crate::adapters::shared::repository::of_root;
 use crate::adapters::{self, Claims, Driver, Hints, Parsed, Step};
 use crate::base::hash::Hash;
@@ -133,7 +134,8 @@ impl FileJob<'_> {
     fn sidecar(&self) -> Sidecar {
         let options = self.run.options;
         let mut sidecar = self.place.sidecar().or(options.sidecar.clone());
-        sidecar.labels.extend(options.path_labels.iter().flat_map(|pattern| pattern.labels(&self.source.path)));
+        let of_path = options.path_labels.iter().flat_map(|pattern| pattern.labels(&self.source.path));
+        sidecar.set_labels(options.sidecar.labels.iter().cloned().chain(of_path));
         if let Some(directory) = self.directory_of_runtime() {
             sidecar.host = sidecar.host.or_else(|| options.host.clone());
             sidecar.user_name = sidecar.user_name.or_else(|| directory.user.clone());
@@ -234,6 +236,12 @@ impl FileJob<'_> {
         source.status = status;
         source.health = parsed.health;
         privacy::reduce_types(&mut source.health.unknown_types);
+        if status == SourceStatus::Unrecognised {
+            source.verdicts = verdict_files::of_file(self.content, &source.path);
+            if !source.verdicts.is_empty() {
+                source.status = SourceStatus::Auxiliary;
+            }
+        }
         source.runtime = parsed.runtime.map(str::to_owned);
         source.format = parsed.format.map(str::to_owned);
         if parsed.format.is_none() {
@@ -243,6 +251,7 @@ impl FileJob<'_> {
         if options.content == retention::Retention::None {
             // A line that cannot be parsed may contain a part of the conversation.
             source.health.rejects.iter_mut().for_each(|reject| reject.example = privacy::shape(&reject.example));
+            source.verdicts.iter_mut().for_each(|imported| privacy::reduce_verdict(&mut imported.verdict));
         }
         if options.redact {
             privacy::redact(source);

@@ -177,20 +177,32 @@ impl Sidecar {
             trial.fill(session);
         }
         session.agent = session.agent.take().or_else(|| self.agent.as_deref().map(Into::into));
-        self.prefer_job(session);
+        self.prefer_labels(session);
         // The exit status decides only if the log has no end record.
         if !session.status.is_end() && self.exit_code.is_some_and(|code| code != 0) {
             session.status = Status::Error;
         }
     }
 
-    /// The names of trials contain that of the run in which they were made; a run that has taken them over states its own.
-    fn prefer_job(&self, session: &mut SessionResult) {
-        let is_job = |label: &String| label.starts_with("job=");
-        if self.labels.iter().any(is_job) {
-            session.labels.retain(|label| !is_job(label) || self.labels.contains(label));
-        }
+    /// Sets labels that the user states: they replace those with the same keys from files.
+    pub fn set_labels(&mut self, labels: impl IntoIterator<Item = String>) {
+        let stated: BTreeSet<String> = labels.into_iter().collect();
+        keep_others(&mut self.labels, &stated);
+        self.labels.extend(stated);
     }
+
+    /// These labels replace those with the same keys that the log, or the result of its trial, states. The names of trials contain that
+    /// of the run in which they were made; a run that has taken them over states its own.
+    fn prefer_labels(&self, session: &mut SessionResult) {
+        keep_others(&mut session.labels, &self.labels);
+    }
+}
+
+/// Removes labels with keys that other labels have, apart from these.
+fn keep_others(labels: &mut BTreeSet<String>, others: &BTreeSet<String>) {
+    let key = |label: &String| label.split('=').next().unwrap_or_default().to_owned();
+    let keys: BTreeSet<String> = others.iter().map(key).collect();
+    labels.retain(|label| others.contains(label) || !keys.contains(&key(label)));
 }
 
 #[cfg(test)]

@@ -49,4 +49,4 @@ mod views;
 pub use grouping::groups;
 pub use links::{distinct, links, links_of};
 pub use settle::{settle, settle_into};
-pub use verdicts::{NoMatch, Repeated, SessionKey, SessionKeys, Unmatched, find_sessions};
+pub use verdicts::{NoMatch, Repeated, SessionKey, SessionKeys, Unmatched, find_sessions, find_sessions_in};

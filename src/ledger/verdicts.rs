@@ -1,10 +1,14 @@
 //! Finds the sessions of imported verdicts: see docs/verdicts.md#matching.
 
+mod near;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 use foldhash::{HashMap, HashSet};
 
+use self::near::{About, NearestReports, common_directories};
+use crate::model::source::Source;
 use crate::model::tables::{Tables, VerdictRow};
 use crate::model::verdict::{ImportedVerdict, MatchedBy, Verdict};
 
@@ -75,6 +79,8 @@ pub enum NoMatch {
     Missing(String),
     /// Several sessions have it.
     Several(usize, String),
+    /// The only session that has it is that of another report, which is nearer to its log.
+    OfNearerReport,
 }
 
 impl fmt::Display for NoMatch {
@@ -83,6 +89,7 @@ impl fmt::Display for NoMatch {
             Self::NamesNothing => out.write_str("it names no session, label, log or task"),
             Self::Missing(what) => write!(out, "no session has {what}"),
             Self::Several(count, what) => write!(out, "{count} sessions have {what}"),
+            Self::OfNearerReport => out.write_str("another report is nearer to the log of its session"),
         }
     }
 }
@@ -125,12 +132,19 @@ impl SessionKeys {
             None => drop(repeated.insert(path.to_owned(), HashMap::from_iter([(index, has_session)]))),
         };
         let mut by_name: HashMap<(SessionName, String), Vec<Judged<'_>>> = HashMap::default();
+        let imported: Vec<_> = imported.collect();
+        // The report of a run repeats those of its instances, which name the tests that failed.
+        let of_instances =
+            imported.iter().flat_map(|(_, verdicts)| *verdicts).filter(|it| it.verdict.message.is_some());
+        let of_instances: HashSet<String> = of_instances.filter_map(|it| self.of_report(it)).collect();
         for (path, verdicts) in imported {
             for (index, imported) in verdicts.iter().enumerate() {
                 let place = (path, index);
                 let found = self.find(imported);
                 let session = found.as_ref().ok().map(|(it, _)| (it.runtime.clone(), it.session_id.clone()));
-                if !seen.insert((session.clone(), statement(imported, session.is_some()))) {
+                let is_of_run = imported.verdict.message.is_none()
+                    && self.of_report(imported).is_some_and(|stated| of_instances.contains(&stated));
+                if is_of_run || !seen.insert((session.clone(), statement(imported, session.is_some()))) {
                     repeats(place, session.is_some());
                     continue;
                 }
@@ -156,6 +170,12 @@ impl SessionKeys {
             }
         }
         self.repeated = repeated;
+    }
+
+    /// What a report that `ingest` found states about a session.
+    fn of_report(&self, imported: &ImportedVerdict) -> Option<String> {
+        let (session, _) = imported.beside.as_ref().and_then(|_| self.find(imported).ok())?;
+        Some(format!("{} {} {}", session.runtime, session.session_id, judgement(&imported.verdict)))
     }
 
     /// The verdicts of each source that repeat another verdict.
@@ -215,7 +235,7 @@ impl SessionKeys {
         let label = |key: &str, value: &str| eligible(self.by_label.get(&format!("{key}={value}")));
         let found = both(label("task", task), trial.map(|trial| label("trial", trial)));
         if !found.is_empty() {
-            return self.only(&found, what, MatchedBy::Label);
+            return self.only(&self.nearest(found, verdict), what, MatchedBy::Label);
         }
         let name = |name: &str| eligible(self.by_name.get(name));
         let mut found = both(name(task), trial.map(|trial| name(trial)));
@@ -223,7 +243,37 @@ impl SessionKeys {
             // The name of the trial contains that of the task.
             found = name(trial);
         }
-        self.only(&found, what, MatchedBy::Path)
+        self.only(&self.nearest(found, verdict), what, MatchedBy::Path)
+    }
+
+    /// Those of the sessions whose logs are nearest to the report that `ingest` found.
+    fn nearest(&self, mut found: Vec<usize>, verdict: &ImportedVerdict) -> Vec<usize> {
+        if let Some(report) = &verdict.beside {
+            let path = |index: &usize| self.sessions.get(*index).map_or("", |session| session.path.as_str());
+            let common = |index: &usize| common_directories(report, path(index));
+            let most = found.iter().map(common).max();
+            found.retain(|index| Some(common(index)) == most);
+        }
+        found
+    }
+
+    /// The nearest reports about each session.
+    fn nearest_reports(&self, sources: &[Source]) -> NearestReports {
+        let mut nearest = NearestReports::default();
+        for imported in sources.iter().flat_map(|source| self.listed(source)) {
+            if let (Some(report), Ok((session, _))) = (&imported.beside, self.find(imported)) {
+                let (about, directories) = place(imported, report, session);
+                nearest.add(about, directories, imported.verdict.passed);
+            }
+        }
+        nearest
+    }
+
+    /// The verdicts of a source that do not repeat other ones.
+    fn listed<'s>(&self, source: &'s Source) -> impl Iterator<Item = &'s ImportedVerdict> {
+        let repeated = self.repeated.get(&source.path);
+        let is_listed = move |index: &usize| repeated.is_none_or(|repeated| !repeated.contains_key(index));
+        source.verdicts.iter().enumerate().filter(move |(index, _)| is_listed(index)).map(|(_, imported)| imported)
     }
 
     /// The sessions with all of the labels; `None` if there are no labels.
@@ -250,6 +300,12 @@ impl SessionKeys {
     }
 }
 
+/// What the verdict of a report is about, and how near the report is to the log of the session.
+fn place(imported: &ImportedVerdict, report: &str, session: &SessionKey) -> (About, usize) {
+    let about = (session.runtime.clone(), session.session_id.clone(), imported.verdict.name.clone());
+    (about, common_directories(report, &session.path))
+}
+
 /// Whether a path ends with the names of another one.
 fn is_end_of(end: &str, path: &str) -> bool {
     path.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']) || end.starts_with('/'))
@@ -267,22 +323,52 @@ fn statement(imported: &ImportedVerdict, has_session: bool) -> String {
     if has_session {
         return judged;
     }
-    let ImportedVerdict { verdict: _, line: _, session_id, runtime, labels, log } = imported;
+    let ImportedVerdict { verdict: _, line: _, session_id, runtime, labels, log, beside: _ } = imported;
     format!("{judged} {:?}", (session_id, runtime, labels, log))
+}
+
+/// Finds the sessions of the verdicts of reports in tables that contain all sessions.
+pub fn find_sessions_in(tables: &mut Tables) {
+    if tables.sources.iter().all(|source| source.verdicts.is_empty()) {
+        return;
+    }
+    let mut keys = SessionKeys::default();
+    for row in &tables.sessions {
+        let session = &row.session;
+        let key = SessionKey {
+            runtime: session.runtime.to_string(),
+            session_id: session.session_id.clone(),
+            path: tables.sources.get(row.source).map(|source| source.path.clone()).unwrap_or_default(),
+            is_child: session.parent_session_id.is_some(),
+        };
+        keys.add(key, session.labels.iter().map(String::as_str));
+    }
+    for row in tables.verdicts.iter().filter(|row| row.matched_by == Some(MatchedBy::Sidecar)) {
+        if let (Some(runtime), Some(session_id)) = (&row.runtime, &row.session_id) {
+            keys.add_verdict(runtime.clone(), session_id.clone(), &row.verdict);
+        }
+    }
+    let mut imported: Vec<_> =
+        tables.sources.iter().map(|source| (source.path.as_str(), &source.verdicts[..])).collect();
+    imported.sort_by_key(|(path, _)| *path);
+    keys.find_repeated(imported.into_iter());
+    find_sessions(tables, &keys);
 }
 
 /// Finds the sessions of the verdicts that were imported, without those that repeat another one. Returns those without a session.
 pub fn find_sessions(tables: &mut Tables, keys: &SessionKeys) -> Vec<Unmatched> {
     let mut unmatched = Vec::new();
     tables.verdicts.retain(|row| row.matched_by.is_some());
+    let nearest = keys.nearest_reports(&tables.sources);
     for (index, source) in tables.sources.iter().enumerate() {
-        let repeated = keys.repeated.get(&source.path);
-        for (number, imported) in source.verdicts.iter().enumerate() {
-            if repeated.is_some_and(|repeated| repeated.contains_key(&number)) {
-                continue;
-            }
+        for imported in keys.listed(source) {
             let mut row = VerdictRow::without_session(imported, index);
-            match keys.find(imported) {
+            let found = keys.find(imported).and_then(|found| {
+                let report = imported.beside.as_deref().map(|report| place(imported, report, found.0));
+                let agrees = report.is_none_or(|(about, near)| nearest.agree(&about, near, imported.verdict.passed));
+                if agrees { Ok(found) } else { Err(NoMatch::OfNearerReport) }
+            });
+            match found {
                 Ok((session, by)) => {
                     row.session_id = Some(session.session_id.clone());
                     row.runtime = Some(session.runtime.clone());
@@ -353,10 +439,51 @@ mod tests {
                 labels: text(label).into_iter().collect(),
                 log: text(log),
                 line: 1,
+                beside: None,
             };
             let found = keys.find(&imported);
             let found = found.map(|(session, by)| (session.session_id.as_str(), by)).map_err(|it| it.to_string());
             assert_eq!(found, expected.map_err(str::to_owned), "{imported:?}");
         }
+    }
+
+    /// Of runs with the same tasks, each report is about the logs near it.
+    #[test]
+    fn reports_are_about_the_logs_near_them() {
+        let mut keys = SessionKeys::default();
+        for (id, path) in
+            [("a1", "/x/a/trajs/t-1/t-1.traj"), ("b1", "/x/b/trajs/t-1/t-1.traj"), ("b2", "/x/b/t-2.traj")]
+        {
+            let session = SessionKey {
+                runtime: "codex".to_owned(),
+                session_id: id.to_owned(),
+                path: path.to_owned(),
+                is_child: false,
+            };
+            keys.add(session, [].into_iter());
+        }
+        let source = |report: &str, verdicts: &[(&str, bool)]| {
+            let imported = verdicts.iter().map(|(task, passed)| ImportedVerdict {
+                verdict: Verdict { task: Some((*task).to_owned()), passed: Some(*passed), ..Verdict::default() },
+                beside: Some(report.to_owned()),
+                ..ImportedVerdict::default()
+            });
+            Source { path: report.to_owned(), verdicts: imported.collect(), ..Source::default() }
+        };
+        let mut tables = Tables {
+            sources: vec![
+                source("/x/a/run.json", &[("t-1", true), ("t-2", false)]),
+                source("/x/b/logs/t-1/report.json", &[("t-1", false)]),
+                source("/x/b/run.json", &[("t-1", false), ("t-2", true)]),
+            ],
+            ..Tables::default()
+        };
+        let unmatched = find_sessions(&mut tables, &keys);
+        let rows = tables.verdicts.iter().map(|row| (row.session_id.as_deref(), row.verdict.passed));
+        // The two reports of b about t-1 agree.
+        let of_b = (Some("b1"), Some(false));
+        let expected = [(Some("a1"), Some(true)), (None, Some(false)), of_b, of_b, (Some("b2"), Some(true))];
+        assert_eq!(rows.collect::<Vec<_>>(), expected);
+        assert_eq!(unmatched[0].reason.to_string(), "another report is nearer to the log of its session");
     }
 }

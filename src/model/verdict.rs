@@ -64,6 +64,8 @@ pub struct ImportedVerdict {
     pub labels: Vec<String>,
     /// The path of the session's log, or the end of it.
     pub log: Option<String>,
+    /// The path of a report that `ingest` found: its sessions are near it.
+    pub beside: Option<String>,
 }
 
 /// How the session of a verdict was found.

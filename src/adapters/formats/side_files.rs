@@ -36,7 +36,12 @@ pub(crate) fn is_in_side_directory(path: &str) -> bool {
 
 /// Whether a record is of such a file.
 pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
-    is_of_hermes(probe) || is_of_kimi(probe) || is_of_opencode(probe) || is_of_harbor(probe) || is_of_entire(probe)
+    is_of_hermes(probe)
+        || is_of_kimi(probe)
+        || is_of_opencode(probe)
+        || is_of_harbor(probe)
+        || is_of_entire(probe)
+        || is_prediction(probe)
 }
 
 /// A request that failed, or the index of the sessions of its gateway.
@@ -83,6 +88,12 @@ fn is_of_entire(probe: &Probe<'_>) -> bool {
     probe.has("checkpoint_id") && (is_session() || is_checkpoint())
 }
 
+/// Patches for SWE-bench, which agents write beside their trajectories: one in each line, or all in an object.
+fn is_prediction(probe: &Probe<'_>) -> bool {
+    const KEYS: &[&str] = &["instance_id", "model_patch"];
+    probe.has_all(KEYS) || probe.is_map_of(KEYS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +115,8 @@ mod tests {
             r#"{"job_name":"j","jobs_dir":"jobs","agents":[],"datasets":[]}"#,
             r#"{"results":{"tool":{"name":"pytest"},"summary":{"tests":1},"tests":[]}}"#,
             r#"{"cli_version":"0.5.0","checkpoint_id":"c","session_id":"s","token_usage":{"input_tokens":5}}"#,
+            r#"{"instance_id":"shop__sums-3","model_name_or_path":"m","model_patch":"diff"}"#,
+            r#"{"shop__sums-3":{"instance_id":"shop__sums-3","model_name_or_path":"m","model_patch":"diff"}}"#,
             r#"{"checkpoint_id":"c","sessions":[{"metadata":"/0/metadata.json"}],"token_usage":{"input_tokens":5}}"#,
         ] {
             let claims = detect(record.as_bytes(), Hints::default());

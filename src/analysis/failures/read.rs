@@ -46,6 +46,7 @@ rows! {
         status: tool_calls::STATUS,
         target: tool_calls::TARGET,
         hash: tool_calls::ARGS_HASH,
+        commits: tool_calls::COMMITS,
         time: tool_calls::OCCURRED_AT,
         exit_code: tool_calls::EXIT_CODE,
         failed_tests: tool_calls::RESULT_FAILED_TESTS,
@@ -90,9 +91,23 @@ impl Last {
     }
 }
 
-/// The purpose of a call. That of a service is unknown: it can change files.
-fn purpose(category: Option<&str>, command_kind: Option<&str>) -> Purpose {
-    if category == Some("mcp") { Purpose::Unknown } else { Purpose::of(category, command_kind) }
+/// Programs that only download.
+const DOWNLOADING: &[&str] = &["curl", "wget"];
+
+/// The purpose of a call. That of a service is unknown: it can change files. Some commands change nothing that a task asks for: those
+/// that only make directories or remove files, since agents prepare and clean up; those that download; those of git without a commit.
+fn purpose(category: Option<&str>, command_kind: Option<&str>, target: Option<&str>, has_commits: bool) -> Purpose {
+    let is_look = || match command_kind {
+        Some("edit") => needs_no_check(true, target),
+        Some("network") => target.is_some_and(|program| DOWNLOADING.contains(&program)),
+        Some("vcs") => !has_commits,
+        _ => false,
+    };
+    match category {
+        Some("mcp") => Purpose::Unknown,
+        Some("shell") if is_look() => Purpose::Explore,
+        _ => Purpose::of(category, command_kind),
+    }
 }
 
 /// Words in names of files that reproduce a problem.
@@ -124,12 +139,18 @@ fn calls(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
             let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
             let (name, category) = (calls.tool(row).unwrap_or_default(), calls.category(row));
             let agent = hash_of((calls.is_subagent(row), calls.agent(row)));
+            let has_commits = calls.commits(row).is_some();
+            let purpose = match purpose(category, calls.kind(row), calls.target(row), has_commits) {
+                // It only waits for a program that an earlier call started.
+                Purpose::Other if polls(name) => Purpose::Explore,
+                purpose => purpose,
+            };
             // Each poll is a call of its own.
             let poll = polls(name).then_some(found.len());
             let call = Call {
                 time: calls.time(row).map(Time::micros),
                 tool: tools.shared(Some(name)),
-                purpose: purpose(category, calls.kind(row)),
+                purpose,
                 is_command: category == Some("shell"),
                 is_run: calls.kind(row) == Some("run"),
                 is_remote: matches!(category, Some("web" | "plan" | "subagent" | "other")),
@@ -192,6 +213,26 @@ fn turns(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn to_prepare_to_look_and_to_clean_up_is_no_change() {
+        for (category, kind, target, has_commits, expected) in [
+            ("shell", "edit", "mkdir", false, Purpose::Explore),
+            ("shell", "edit", "rm", false, Purpose::Explore),
+            ("shell", "edit", "cat", false, Purpose::Edit),
+            ("shell", "test", "rm", false, Purpose::Test),
+            ("shell", "network", "curl", false, Purpose::Explore),
+            ("shell", "network", "ssh", false, Purpose::Other),
+            ("shell", "vcs", "git", false, Purpose::Explore),
+            ("shell", "vcs", "git", true, Purpose::Other),
+            ("shell", "run", "node", false, Purpose::Other),
+            ("edit", "", "docs/rm", false, Purpose::Edit),
+            ("mcp", "", "", false, Purpose::Unknown),
+        ] {
+            let kind = Some(kind).filter(|kind| !kind.is_empty());
+            assert_eq!(purpose(Some(category), kind, Some(target), has_commits), expected, "{category} {target}");
+        }
+    }
 
     #[test]
     fn files_that_reproduce_a_problem_have_their_names() {

@@ -192,6 +192,7 @@ pub fn read(logs: Vec<PathBuf>, settings: &Settings) -> anyhow::Result<Vec<Sourc
 /// The reconciled tables of sources, with costs.
 pub fn settled(sources: Vec<Source>, catalog: &Catalog) -> Tables {
     let mut tables = ledger::settle(sources);
+    ledger::find_sessions_in(&mut tables);
     costs::price(&mut tables, catalog);
     tables
 }

@@ -85,6 +85,10 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
     } else if count > 0 && !LOGS.into_iter().any(has) {
         say(&format!("none of these files is a supported log; {HINT}"));
     }
+    let without_session = written.unmatched.iter().filter(|it| it.imported.beside.is_some()).count();
+    if without_session > 0 {
+        say(&format!("{} of SWE-bench reports without a session", counted(without_session, "verdict")));
+    }
     contents(archive, &written.sums);
     is_incomplete
 }

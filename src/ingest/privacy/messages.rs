@@ -11,6 +11,7 @@ use regex::{Captures, Regex};
 use crate::adapters::shared::denials;
 use crate::base::text::{SharedStr, Symbol};
 use crate::model::session::{EventKind, SessionResult};
+use crate::model::verdict::Verdict;
 
 /// The replacement of quoted text.
 const QUOTED: &str = "…";
@@ -90,10 +91,15 @@ pub fn reduce_messages(session: &mut SessionResult) {
             None => {}
         }
     }
-    for message in session.verdicts.iter_mut().filter_map(|verdict| verdict.message.as_mut()) {
-        if let Cow::Owned(masked) = masked(message) {
-            *message = masked;
-        }
+    session.verdicts.iter_mut().for_each(reduce_verdict);
+}
+
+/// Masks the words in the message of a verdict that may be text of a conversation.
+pub fn reduce_verdict(verdict: &mut Verdict) {
+    if let Some(message) = &mut verdict.message
+        && let Cow::Owned(masked) = masked(message)
+    {
+        *message = masked;
     }
 }
 

@@ -10,7 +10,7 @@ mod secrets;
 mod shape;
 mod types;
 
-pub use messages::reduce_messages;
+pub use messages::{reduce_messages, reduce_verdict};
 pub use redact::{redact, redact_session};
 pub use secrets::redacted;
 pub use shape::shape;

@@ -102,6 +102,7 @@ impl Fields {
             runtime: self.runtime,
             labels: self.labels,
             log: self.log,
+            beside: None,
         })
     }
 }

@@ -9,3 +9,4 @@ mod swe_bench;
 mod table;
 
 pub use read::{Defaults, Read, VerdictFile, read};
+pub use swe_bench::of_file;

@@ -13,7 +13,7 @@ use crate::base::time::Time;
 use crate::ingest::{Options, Progress, read_into};
 use crate::input::open::{self, Limit};
 use crate::model::source::{Source, SourceStatus, path_text};
-use crate::model::verdict::{DEFAULT_NAME, ImportedVerdict};
+use crate::model::verdict::{DEFAULT_NAME, ImportedVerdict, Verdict};
 
 /// A file of verdicts.
 #[derive(Debug, Default)]
@@ -119,6 +119,10 @@ fn read_results(path: &Path, defaults: &Defaults) -> Read {
 fn verdicts_of(source: &Source, defaults: &Defaults) -> Vec<ImportedVerdict> {
     let results = source.sessions.iter().filter(|session| session.is_trial_result);
     let verdicts = results.flat_map(|session| session.verdicts.iter().map(|verdict| (session.line, verdict.clone())));
+    // The command line can name these.
+    let of_reports = source.verdicts.iter().map(|imported| Verdict { name: String::new(), ..imported.verdict.clone() });
+    let of_reports = of_reports.map(|verdict| (0, verdict));
+    let verdicts = verdicts.chain(of_reports);
     let verdicts = verdicts.map(|(line, verdict)| {
         let mut imported = ImportedVerdict { verdict, line, ..ImportedVerdict::default() };
         apply(defaults, &mut imported);
@@ -132,7 +136,7 @@ fn read_file(path: &Path, defaults: &Defaults) -> Result<VerdictFile, String> {
     let path = dunce::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let content = open::open(&path, Limit::Usual).map_err(|error| format!("{}: {error}", path.display()))?;
     let Content { mut verdicts, problems, ignored } =
-        parse(&content).map_err(|error| format!("{}: {error}", path.display()))?;
+        parse(&content, &path_text(&path)).map_err(|error| format!("{}: {error}", path.display()))?;
     let name = path_text(&path);
     for imported in &mut verdicts {
         apply(defaults, imported);
@@ -162,18 +166,18 @@ fn apply(defaults: &Defaults, imported: &mut ImportedVerdict) {
     imported.labels.extend(defaults.labels.iter().cloned());
 }
 
-/// Parses a file of any of the formats.
-fn parse(bytes: &[u8]) -> Result<Content, String> {
+/// Parses a file of any of the formats, whose path can name the task.
+fn parse(bytes: &[u8], path: &str) -> Result<Content, String> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
     match bytes.first() {
         None => Err("it is empty".to_owned()),
         Some(b'<') => junit::parse(bytes),
-        Some(b'{' | b'[') => Ok(parse_json(bytes)),
+        Some(b'{' | b'[') => Ok(parse_json(bytes, path)),
         Some(_) => table::parse_csv(bytes),
     }
 }
 
-fn parse_json(bytes: &[u8]) -> Content {
+fn parse_json(bytes: &[u8], path: &str) -> Content {
     let trials = adapters::trials_of(bytes);
     if !trials.is_empty() {
         let verdicts = trials.into_iter().flat_map(|trial| trial.verdicts);
@@ -182,7 +186,7 @@ fn parse_json(bytes: &[u8]) -> Content {
     }
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Array(rows)) => table::of_objects(rows.into_iter().map(|row| (0, Ok(row)))),
-        Ok(document) => match swe_bench::parse(&document) {
+        Ok(document) => match swe_bench::parse(&document, path) {
             Some(verdicts) => Content { verdicts, ..Content::default() },
             None => table::of_objects([(1, Ok(document))].into_iter()),
         },
@@ -196,7 +200,7 @@ mod tests {
 
     /// Session, task, passed and score of each verdict, then the problems.
     fn shown(bytes: &str) -> Vec<String> {
-        let content = parse(bytes.as_bytes()).unwrap();
+        let content = parse(bytes.as_bytes(), "results/file").unwrap();
         let verdicts = content.verdicts.iter().map(|imported| {
             let verdict = &imported.verdict;
             let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -217,7 +221,7 @@ mod tests {
                 "6: neither passed nor score is given",
             ]
         );
-        assert_eq!(parse(csv.as_bytes()).unwrap().ignored, ["extra"]);
+        assert_eq!(parse(csv.as_bytes(), "").unwrap().ignored, ["extra"]);
         let lines = "{\"session_id\":\"s1\",\"passed\":true}\nnot json\n{\"task\":\"a\",\"score\":1}\n";
         assert_eq!(shown(lines)[..2], ["s1  Some(true) None", " a None Some(1.0)"]);
         assert!(shown(lines)[2].starts_with("2: "));
@@ -235,7 +239,7 @@ mod tests {
             </testsuite></testsuites>"#;
         assert_eq!(shown(junit), ["s&1  Some(false) Some(0.5)"]);
         for wrong in ["", "a,b\n1,2\n", "<html></html>", "<a", "\u{0}"] {
-            assert!(parse(wrong.as_bytes()).is_err(), "{wrong:?}");
+            assert!(parse(wrong.as_bytes(), "").is_err(), "{wrong:?}");
         }
     }
 }

@@ -69,6 +69,8 @@ impl StatedTotals {
     pub(in crate::ledger) fn of_files(files: Vec<(usize, Vec<Total>)>, rows: &mut [TurnRow]) -> Self {
         let mut totals = Self { covers_subagents: true, ..Self::default() };
         let mut keys = HashSet::new();
+        // The first file with a run of these counts.
+        let mut runs: HashMap<(Option<i64>, Option<i64>), usize> = HashMap::default();
         let mut processes: Vec<Process> = Vec::new();
         let mut threads = Vec::new();
         let mut saved = Vec::new();
@@ -78,7 +80,10 @@ impl StatedTotals {
                 match total.kind {
                     TotalKind::Thread => threads.push((source, total)),
                     TotalKind::Run => {
-                        if keys.insert(total.key.clone()) {
+                        // Two files can state one run, with keys of their own: a trajectory, and what the program printed.
+                        let tokens = total.tokens();
+                        let is_copy = *runs.entry((tokens.total(), tokens.output)).or_insert(source) != source;
+                        if keys.insert(total.key.clone()) && !is_copy {
                             totals.steps.push((source, total));
                         }
                     }

@@ -1,5 +1,6 @@
 //! Formats of OpenClaw.
 
 pub(crate) mod events;
+pub(crate) mod json;
 pub(crate) mod session;
 pub(crate) mod trajectory;

@@ -32,7 +32,11 @@ struct Test<'a> {
 /// The tests that failed, as the message of a verdict; `None` if the output names none. It is a report in the Common Test Report
 /// Format, or the output of pytest.
 pub fn failed_tests(output: &[u8]) -> Option<String> {
-    let names = in_report(output).unwrap_or_else(|| in_text(output));
+    message_of_failed(&in_report(output).unwrap_or_else(|| in_text(output)))
+}
+
+/// The message about tests that failed; `None` if there are none.
+pub fn message_of_failed(names: &[String]) -> Option<String> {
     if names.is_empty() {
         return None;
     }

@@ -8,7 +8,8 @@ use crate::model::session::{CommandKind, Sign};
 /// What a shell command runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// Base name of the first program, after `bash -lc`, `env`, `sudo`, `timeout`, assignments and `cd … &&`.
+    /// Base name of the first program, after `bash -lc`, `env`, `sudo`, `timeout`, assignments and `cd … &&`, and after programs such as
+    /// `mkdir` that only prepare for an edit.
     pub program: Option<SharedStr>,
     /// The kind of its most important simple command; `None` for an empty command.
     pub kind: Option<CommandKind>,

@@ -48,6 +48,11 @@ impl Purpose {
         }
     }
 
+    /// Whether it only makes, moves or removes files.
+    pub(super) const fn only_prepares(self) -> bool {
+        self.is_preparation
+    }
+
     /// The importance among several simple commands: the most important one is the purpose of the whole, and the first of
     /// several equal ones.
     pub(super) const fn weight(self) -> u8 {
@@ -501,7 +506,7 @@ mod tests {
             (Test, &["npm run test:unit", "yarn test:e2e", "pnpm run test", "bun run test", "make check", "make test -j2",
                 "just test",
                 "mise run test:integration", "deno task test", "./run_tests.sh", "python test_fix.py",
-                "python tests/runtests.py",
+                "python tests/runtests.py", "bin/test sympy/core", "./bin/test -k x", "./test",
                 "node a.test.js", "bash scripts/test.sh", "composer run test", "tox -e py311", "rake spec",
                 "bun --filter web test",
                 "./gradlew clean test", "mvn -q verify", "npm run e2e", "make build test", "yarn workspace web test"]),
@@ -563,7 +568,7 @@ mod tests {
             (Search, &["rg x | head -5; cat a", "ls | wc -l", "grep x a && sed -n '1,2p' a",
                 "ls -la x 2>/dev/null || echo none"]),
             (Read, &["cat a | grep x", "sed -n '1,2p' a && rg x", "cat a | python3 -c 'x'", "tail -f x | grep y",
-                "cat a; echo done", "test -f a && echo x", "[ -d a ] || exit 1"]),
+                "cat a; echo done", "test -f a && echo x", "[ -d a ] || exit 1", "/usr/bin/test -f a"]),
         ]);
     }
 

@@ -151,7 +151,8 @@ impl Found {
                     // Its parentheses and operators are not those of commands.
                     while tokens.next().is_some_and(|it| !matches!(it, Token::Word(word) if word == "]]")) {}
                 }
-                "[" | "test" => {
+                // `bin/test` is a program of the project.
+                "[" | "test" if is_of_shell(&word) => {
                     self.add_test();
                     self.skip_words(&mut tokens, depth);
                 }
@@ -216,13 +217,10 @@ impl Found {
         }
         let name = words.first().map_or("", |program| base_name(program));
         let inner = script(name, &words).filter(|_| depth > 0).map(|script| scan_text(script, depth - 1));
-        if !self.has_program {
-            self.has_program = true;
-            self.program = match &inner {
-                Some(inner) if inner.has_program => inner.program.clone(),
-                _ => is_program_name(name).then(|| name.into()),
-            };
-        }
+        let named = match &inner {
+            Some(inner) if inner.has_program => inner.program.clone(),
+            _ => is_program_name(name).then(|| name.into()),
+        };
         let (purpose, sign, history) = if let Some(inner) = inner {
             (inner.purpose, inner.sign, inner.history)
         } else {
@@ -239,7 +237,19 @@ impl Found {
                 self.add_substitutions(word, depth);
             }
         }
-        self.add_purpose(if redirections.writes_file { purpose.writing() } else { purpose });
+        let purpose = if redirections.writes_file { purpose.writing() } else { purpose };
+        if !self.has_program || self.only_prepares_for(purpose) {
+            self.program = named;
+        }
+        self.has_program = true;
+        self.add_purpose(purpose);
+    }
+
+    /// Whether the known commands only prepare for an edit with this purpose: `mkdir -p a && cat > a/b`.
+    fn only_prepares_for(&self, purpose: Purpose) -> bool {
+        purpose.kind == CommandKind::Edit
+            && self.purpose.is_some_and(Purpose::only_prepares)
+            && self.is_outweighed_by(purpose)
     }
 
     /// Adds a test of files or values. What depends on its result is more important.
@@ -298,6 +308,11 @@ fn script<'w>(name: &str, words: &'w [Cow<'_, str>]) -> Option<&'w str> {
         Some(Token::Word(Cow::Borrowed(script))) => Some(script),
         _ => None,
     }
+}
+
+/// Whether a program that has the name of a command of the shell is that command, by its path.
+fn is_of_shell(program: &str) -> bool {
+    matches!(program.rsplit_once('/'), None | Some(("/bin" | "/usr/bin", _)))
 }
 
 /// Whether a word after `command` asks only where the program is.
@@ -383,6 +398,12 @@ mod tests {
             ("until test -f x; do sleep 1; done", "sleep"),
             ("if [ -f x ]; then A=$(cat x); else A=; fi; make", "make"),
             ("for f in *; do [ -f $f ]; done; { cd a; }; make", "make"),
+            ("bin/test a.py", "test"),
+            // What only prepares is skipped, if an edit follows.
+            ("mkdir -p a && cat > a/b <<E\nx\nE", "cat"),
+            ("cp a b && cargo test", "cp"),
+            ("rm -rf x; ls", "rm"),
+            ("mkdir a && rm b", "mkdir"),
         ] {
             assert_eq!(program(command).as_deref(), Some(expected), "{command}");
         }

@@ -48,13 +48,17 @@ impl Session {
     }
 }
 
-/// The name of a session's process: its runtime, the last part of its project, and its id.
+/// The name of a session's process: its runtime, the last part of its project, its agent and its id, the session that started it, and
+/// the task of its trial with its verdict.
 fn name(tables: &Tables, row: usize) -> String {
     let sessions = &tables.sessions;
     let project = sessions.project(row).and_then(|path| path.rsplit(['/', '\\']).next());
     let parent = sessions.parent(row).map(|parent| format!("of {parent}"));
-    let parts = [sessions.runtime(row), project, sessions.agent(row), sessions.id(row), parent.as_deref()];
-    parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    let verdict = sessions.passed(row).map(|passed| if passed { "passed" } else { "failed" });
+    let of_trial = [sessions.task(row), verdict];
+    let of_session = [sessions.runtime(row), project, sessions.agent(row), sessions.id(row), parent.as_deref()];
+    let parts = of_session.into_iter().chain(of_trial);
+    parts.flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The names of the tracks, and the slices on them. The main agent is first.

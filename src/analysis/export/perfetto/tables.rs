@@ -3,6 +3,7 @@
 use polars::prelude::*;
 
 use crate::analysis::export::by_session::BySession;
+use crate::analysis::export::verdicts::{self, with_verdicts};
 use crate::analysis::rows::Frames;
 use crate::store::frames::{TypedRows, rows, sessions, tool_calls, turns};
 
@@ -16,6 +17,8 @@ rows! {
         parent: sessions::PARENT_SESSION_ID,
         started_at: sessions::STARTED_AT,
         ended_at: sessions::ENDED_AT,
+        passed: verdicts::PASSED,
+        task: verdicts::TASK,
     }
 
     /// The columns of turns.
@@ -74,7 +77,7 @@ pub(super) struct Tables {
 
 impl Tables {
     pub(super) fn read(tables: &Frames) -> PolarsResult<Self> {
-        let sessions = Sessions::read(tables.table(sessions::TABLE))?;
+        let sessions = Sessions::read(with_verdicts(tables.clone(), tables)?.table(sessions::TABLE))?;
         let turns = Turns::read(tables.table(turns::TABLE))?;
         let calls = Calls::read(tables.table(tool_calls::TABLE))?;
         let turns_of = BySession::new(turns.height(), |row| (turns.runtime(row), turns.session(row)));
