@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use polars::prelude::*;
 
 use super::rows::{Call, Ending, Event, Place, Turn};
-use crate::adapters::shared::tools::polls;
-use crate::analysis::rows::{Find, Frames, Purpose, SessionRows, Sorted, hash_of, is_answer, needs_no_check};
+use crate::analysis::rows::{
+    Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, hash_of, is_answer, needs_no_check,
+};
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::store::frames::{TypedRows, events, for_each_batch, rows, tool_calls, turns};
@@ -132,21 +133,21 @@ fn ending(calls: &CallColumns, row: usize) -> Ending {
 }
 
 fn calls(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
-    let (mut paths, mut tools) = (Last::default(), Last::default());
+    let (mut paths, mut tools, mut meanings) = (Last::default(), Last::default(), ToolMeanings::default());
     let mut found: Vec<(usize, Call)> = Vec::new();
     for_each_batch(tables.table(tool_calls::TABLE), |calls: &CallColumns| {
         for row in 0..calls.height() {
             let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
             let (name, category) = (calls.tool(row).unwrap_or_default(), calls.category(row));
             let agent = hash_of((calls.is_subagent(row), calls.agent(row)));
+            let polls = meanings.of(name).polls;
             let has_commits = calls.commits(row).is_some();
             let purpose = match purpose(category, calls.kind(row), calls.target(row), has_commits) {
                 // It only waits for a program that an earlier call started.
-                Purpose::Other if polls(name) => Purpose::Explore,
+                Purpose::Other if polls => Purpose::Explore,
                 purpose => purpose,
             };
-            // Each poll is a call of its own.
-            let poll = polls(name).then_some(found.len());
+            let poll = polls.then_some(found.len());
             let call = Call {
                 time: calls.time(row).map(Time::micros),
                 tool: tools.shared(Some(name)),

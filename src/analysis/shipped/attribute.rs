@@ -1,5 +1,5 @@
-//! The shares of sessions: the rules in their order, of which the first that finds a commit decides. Lines of a session that the commits
-//! which it is known to have made do not contain are looked for in others.
+//! The shares of sessions: the rules in their order, of which the first that finds a commit decides. Lines of a session that are not in
+//! the commits which it is known to have made may be in others.
 
 use std::collections::BTreeMap;
 
