@@ -70,7 +70,7 @@ impl StatedTotals {
         let mut totals = Self { covers_subagents: true, ..Self::default() };
         let mut keys = HashSet::new();
         // The first file with a run of these counts.
-        let mut runs: HashMap<(Option<i64>, Option<i64>), usize> = HashMap::default();
+        let mut runs: HashMap<(i64, i64), usize> = HashMap::default();
         let mut processes: Vec<Process> = Vec::new();
         let mut threads = Vec::new();
         let mut saved = Vec::new();
@@ -82,7 +82,8 @@ impl StatedTotals {
                     TotalKind::Run => {
                         // Two files can state one run, with keys of their own: a trajectory, and what the program printed.
                         let tokens = total.tokens();
-                        let is_copy = *runs.entry((tokens.total(), tokens.output)).or_insert(source) != source;
+                        let counts = tokens.total().filter(|total| *total > 0).zip(tokens.output);
+                        let is_copy = counts.is_some_and(|counts| *runs.entry(counts).or_insert(source) != source);
                         if keys.insert(total.key.clone()) && !is_copy {
                             totals.steps.push((source, total));
                         }
@@ -187,6 +188,22 @@ mod tests {
             let sums: Vec<_> = totals.models.values().map(|sum| sum.total.tokens.input).collect();
             assert_eq!((sums, totals.steps.len(), totals.duration_ms), (vec![Some(30)], 1, Some(30)));
         }
+    }
+
+    #[test]
+    fn a_run_that_two_files_state_is_counted_once_if_its_tokens_are_known() {
+        let run = |key: &str, output: Option<i64>| {
+            let mut run = total(key, TotalKind::Run, 5);
+            run.models[0].tokens.output = output;
+            run
+        };
+        let steps = |a: Total, b: Total| StatedTotals::of_files(vec![(0, vec![a]), (1, vec![b])], &mut []).steps.len();
+        assert_eq!(steps(run("a", Some(2)), run("b", Some(2))), 1);
+        assert_eq!(steps(run("a", Some(2)), run("b", Some(3))), 2);
+        assert_eq!(steps(run("a", None), run("b", None)), 2);
+        // One file states each run once.
+        let both = vec![(0, vec![run("a", Some(2)), run("b", Some(2))])];
+        assert_eq!(StatedTotals::of_files(both, &mut []).steps.len(), 2);
     }
 
     #[test]
