@@ -78,7 +78,7 @@ export type Behaviour = Columns<
   | "verified_sessions" | "test_runs" | "failed_test_runs" | "model_time_ms" | "tool_time_ms" | "waiting_time_ms",
   "group"
 >;
-/** The cost of sessions by what became of it, at the day on which they start; of a merged pull request with its number. */
+/** The cost of sessions by what became of it, at the day on which they start; of a merged pull request with a number of its own in the page. */
 export type Shipped = Columns<"day" | "pull_request" | "cost", "group" | "outcome">;
 export type Groups = Columns<never, "runtime" | "model" | "project" | "status" | "labels">;
 export type Sessions = Columns<

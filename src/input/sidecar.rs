@@ -133,7 +133,8 @@ impl Sidecar {
 
     /// Fills the gaps of this one from `other`.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
+    pub fn or(self, mut other: Self) -> Self {
+        keep_others(&mut other.labels, &self.labels);
         Self {
             runtime: self.runtime.or(other.runtime),
             model: self.model.or(other.model),

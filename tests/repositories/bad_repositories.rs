@@ -199,6 +199,14 @@ fn named_pipes_are_named() {
     assert!(std::process::Command::new("mkfifo").arg(other.join("ab/cd")).status().unwrap().success());
     fs::write(shop.git.join("objects/info/alternates"), format!("{}\n", other.display())).unwrap();
     assert!(failed(&scans, "shop").contains("ab/cd: a named pipe or a device"));
+    // A link leads to it, and a path that is not checked.
+    fs::write(shop.git.join("objects/info/alternates"), "").unwrap();
+    std::os::unix::fs::symlink(other.join("ab"), shop.git.join("objects/ab")).unwrap();
+    assert!(failed(&scans, "shop").contains("objects/ab/cd: a named pipe or a device"));
+    fs::remove_file(shop.git.join("objects/ab")).unwrap();
+    std::os::unix::fs::symlink(".", shop.git.join("objects/ac")).unwrap();
+    fs::write(shop.git.join("objects/info/alternates"), format!("\"{}\"\n", other.display())).unwrap();
+    assert!(failed(&scans, "shop").contains("a repository with a quoted path is not supported"));
     fs::create_dir_all(scans.path("worktree")).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(scans.path("worktree/.git")).status().unwrap().success());
     assert!(failed(&scans, "worktree").contains(".git: a named pipe or a device"));

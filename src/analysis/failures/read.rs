@@ -98,7 +98,7 @@ const DOWNLOADING: &[&str] = &["curl", "wget"];
 /// The purpose of a call. That of a service is unknown: it can change files. Some commands change nothing that a task asks for: those
 /// that only make directories or remove files, since agents prepare and clean up; those that download; those of git without a commit.
 fn purpose(category: Option<&str>, command_kind: Option<&str>, target: Option<&str>, has_commits: bool) -> Purpose {
-    let is_look = || match command_kind {
+    let changes_nothing = || match command_kind {
         Some("edit") => needs_no_check(true, target),
         Some("network") => target.is_some_and(|program| DOWNLOADING.contains(&program)),
         Some("vcs") => !has_commits,
@@ -106,7 +106,7 @@ fn purpose(category: Option<&str>, command_kind: Option<&str>, target: Option<&s
     };
     match category {
         Some("mcp") => Purpose::Unknown,
-        Some("shell") if is_look() => Purpose::Explore,
+        Some("shell") if changes_nothing() => Purpose::Explore,
         _ => Purpose::of(category, command_kind),
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn to_prepare_to_look_and_to_clean_up_is_no_change() {
+    fn commands_that_prepare_look_or_clean_up_are_no_changes() {
         for (category, kind, target, has_commits, expected) in [
             ("shell", "edit", "mkdir", false, Purpose::Explore),
             ("shell", "edit", "rm", false, Purpose::Explore),

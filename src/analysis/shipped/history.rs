@@ -144,9 +144,12 @@ impl History {
         self.by_session.get(session).map_or(&[], Vec::as_slice)
     }
 
-    /// The commits of branches of a name, with the times when they were written.
-    pub(super) fn on_branch(&self, branch: &str) -> &[(i64, usize)] {
-        self.by_branch.get(branch).map_or(&[], Vec::as_slice)
+    /// The commits of branches of a name that were written in a span of time, in that order.
+    pub(super) fn on_branch(&self, branch: &str, start: i64, end: i64) -> impl Iterator<Item = usize> {
+        let all = self.by_branch.get(branch).map_or(&[][..], Vec::as_slice);
+        let first = all.partition_point(|(written, _)| *written < start);
+        let from = all.get(first..).unwrap_or_default().iter();
+        from.take_while(move |(written, _)| *written <= end).map(|(_, index)| *index)
     }
 
     /// The commits of a repository that changed a file, with the file.
@@ -204,7 +207,8 @@ impl History {
     /// None if the log states the repository.
     pub(super) fn repositories_with_files(&self, session: &Session) -> Vec<usize> {
         let paths: BTreeSet<&str> = session.changes.iter().map(|change| change.path.as_str()).collect();
-        if session.repository.is_some() || paths.is_empty() {
+        let has_lines = session.changes.iter().any(|change| !change.sketch.is_empty());
+        if session.repository.is_some() || !has_lines {
             return Vec::new();
         }
         let has_most = |repository: &usize| {

@@ -2,7 +2,7 @@
 
 use crate::store::frames::commits;
 
-/// A rule, the ones that prove most first: a weaker rule is used only for sessions that no stronger one reached.
+/// A rule, the ones that prove most first. The first one that finds a commit of a session decides, and `content` finds the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::analysis) enum Rule {
     /// A call of the session printed the hash of the commit when it made it.

@@ -8,7 +8,7 @@ use agentlogs::analysis::reports::content_doubts;
 use agentlogs::base::time::{self, Time};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
-use agentlogs::store::archive::{Archive, Histories, Lost, Repair, RepositoryFacts, StoredFacts, Written};
+use agentlogs::store::archive::{Archive, Histories, Lost, Repair, StoredFacts, Written};
 use agentlogs::store::lake::{Lake, shown};
 use anyhow::bail;
 
@@ -125,13 +125,18 @@ fn merge(others: Vec<PathBuf>, archive: &Archive) -> anyhow::Result<Outcome> {
     let host = gethostname::gethostname().into_string().ok();
     let mut repositories = Vec::new();
     for (directory, other) in intact {
-        repositories.push((directory.clone(), other.repositories()));
+        repositories.push((directory.clone(), other.histories()));
         if let Err(error) = other.each(|source| writer.merge(of_host(source, host.as_deref()))) {
             omit(&directory, "merged only in part", &error);
         }
     }
     let written = report_written(archive, &writer.commit()?);
-    for (directory, found) in repositories {
+    // One at a time is in memory.
+    for (directory, histories) in repositories {
+        let found = match histories {
+            Some(histories) => histories.repositories().map_err(Into::into),
+            None => Lake::open(&directory).map_err(Into::into).and_then(|lake| Ok(lake.repositories()?)),
+        };
         if let Err(error) = found.and_then(|found| Ok(archive.merge_repositories(found)?)) {
             omit(&directory, "the commits of its repositories are not merged", &error);
         }
@@ -162,12 +167,12 @@ impl Merged {
         Ok(Self::Archive(Box::new((facts, archive.histories()?))))
     }
 
-    /// The facts of its repositories.
-    fn repositories(&self) -> anyhow::Result<RepositoryFacts> {
-        Ok(match self {
-            Self::Archive(stored) => stored.1.repositories()?,
-            Self::Lake(lake) => lake.repositories()?,
-        })
+    /// Where an archive has the facts of its repositories. Those of a lake are read from its directory.
+    fn histories(&self) -> Option<Histories> {
+        match self {
+            Self::Archive(stored) => Some(stored.1.clone()),
+            Self::Lake(_) => None,
+        }
     }
 
     /// Passes on the facts of each source.
@@ -303,14 +308,14 @@ fn check_lake(lake: &Lake) -> anyhow::Result<Outcome> {
     Ok(if is_intact { Outcome::Done } else { Outcome::NotAllDone })
 }
 
-/// Prepends the host to the path of a source from another machine, once.
-fn of_host(source: Source, own: Option<&str>) -> Source {
-    match &source.host {
-        Some(host) if Some(host.as_str()) != own && !source.path.starts_with(&format!("{host}:")) => {
-            Source { path: format!("{host}:{}", source.path), ..source }
-        }
-        _ => source,
+/// Prepends the host to the paths of a source from another machine, once.
+fn of_host(mut source: Source, own: Option<&str>) -> Source {
+    let start = source.host.as_ref().filter(|host| Some(host.as_str()) != own).map(|host| format!("{host}:"));
+    if let Some(start) = start.filter(|start| !source.path.starts_with(start)) {
+        source.path.insert_str(0, &start);
+        source.verdicts.iter_mut().filter_map(|it| it.beside.as_mut()).for_each(|report| report.insert_str(0, &start));
     }
+    source
 }
 
 /// Whether a text matches a pattern, given as the texts between its stars.

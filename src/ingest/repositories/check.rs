@@ -1,6 +1,7 @@
 //! What is checked before a repository is opened: whether it is of a kind that can be read, and whether a read of its files would wait
 //! for ever.
 
+use std::collections::HashSet;
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
@@ -22,8 +23,9 @@ const FILES: [&str; 6] = ["HEAD", "config", "config.worktree", "packed-refs", "s
 pub(super) fn check(root: &Path) -> Result<(), Error> {
     let own = own_directory(root)?;
     let common = path_in(&own.join("commondir")).map_or_else(|| own.clone(), |common| own.join(common));
-    let objects = objects(common.join("objects"));
-    let within = |directory: &Path| special_within(directory, MAX_DEPTH);
+    let objects = objects(common.join("objects"))?;
+    let mut seen = HashSet::new();
+    let mut within = |directory: &Path| special_within(directory, MAX_DEPTH, &mut seen);
     let special = [&own, &common]
         .into_iter()
         .flat_map(|directory| FILES.map(|name| directory.join(name)))
@@ -61,7 +63,7 @@ fn path_in(file: &Path) -> Option<PathBuf> {
 }
 
 /// A directory with objects, and those that it names.
-fn objects(own: PathBuf) -> Vec<PathBuf> {
+fn objects(own: PathBuf) -> Result<Vec<PathBuf>, Error> {
     let mut found = vec![own];
     let mut next = 0;
     while let Some(directory) = found.get(next).filter(|_| next < MAX_ALTERNATES).cloned() {
@@ -71,22 +73,31 @@ fn objects(own: PathBuf) -> Vec<PathBuf> {
             continue;
         }
         for line in read_file(&list, MAX_PATH).unwrap_or_default().lines() {
+            if line.starts_with(b"\"") {
+                return Err(Error::Unsupported { path: list, what: "a quoted path" });
+            }
             let named = gix::path::from_byte_slice(line).ok().map(|named| directory.join(named));
             found.extend(named.filter(|named| !line.is_empty() && !found.contains(named)));
         }
     }
-    found
+    Ok(found)
 }
 
-/// The first file of a directory that would be waited for.
-fn special_within(directory: &Path, depth: usize) -> Option<PathBuf> {
+/// The first file of a directory that would block a read. Links are followed; each directory is searched once.
+fn special_within(directory: &Path, depth: usize, seen: &mut HashSet<PathBuf>) -> Option<PathBuf> {
+    if !seen.insert(directory.canonicalize().ok()?) {
+        return None;
+    }
     fs::read_dir(directory).into_iter().flatten().flatten().find_map(|entry| {
-        let kind = entry.file_type().ok()?;
-        if kind.is_dir() {
-            return special_within(&entry.path(), depth.checked_sub(1)?);
+        let own = entry.file_type().ok()?;
+        if own.is_file() {
+            return None;
         }
-        let is_found = !kind.is_file() && is_special(&entry.path());
-        is_found.then(|| entry.path())
+        let path = entry.path();
+        if own.is_dir() || path.is_dir() {
+            return special_within(&path, depth.checked_sub(1)?, seen);
+        }
+        Some(path).filter(|path| is_special(path))
     })
 }
 

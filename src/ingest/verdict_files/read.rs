@@ -10,6 +10,7 @@ use super::content::Content;
 use super::{junit, swe_bench, table};
 use crate::adapters;
 use crate::base::time::Time;
+use crate::ingest::privacy::reduce_verdict;
 use crate::ingest::{Options, Progress, read_into};
 use crate::input::open::{self, Limit};
 use crate::model::source::{Source, SourceStatus, path_text};
@@ -187,7 +188,11 @@ fn parse_json(bytes: &[u8], path: &str) -> Content {
     match serde_json::from_slice::<Value>(bytes) {
         Ok(Value::Array(rows)) => table::of_objects(rows.into_iter().map(|row| (0, Ok(row)))),
         Ok(document) => match swe_bench::parse(&document, path) {
-            Some(verdicts) => Content { verdicts, ..Content::default() },
+            Some(mut verdicts) => {
+                // As `ingest` stores them.
+                verdicts.iter_mut().for_each(|imported| reduce_verdict(&mut imported.verdict));
+                Content { verdicts, ..Content::default() }
+            }
             None => table::of_objects([(1, Ok(document))].into_iter()),
         },
         Err(_) => table::parse_lines(bytes),

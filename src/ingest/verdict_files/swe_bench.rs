@@ -31,7 +31,9 @@ const LARGEST: usize = 64 << 20;
 pub fn of_file(content: &[u8], path: &str) -> Vec<ImportedVerdict> {
     let may_be_report = content.len() <= LARGEST
         && content.trim_ascii_start().first() == Some(&b'{')
-        && memchr::memmem::find(content, b"\"resolved").is_some();
+        && memchr::memmem::find(content, b"\"resolved").is_some()
+        // Lock files of npm have that key, too.
+        && BESIDE_RESOLVED.iter().chain(&BESIDE_INSTANCE).any(|key| memchr::memmem::find(content, key.as_bytes()).is_some());
     let document = may_be_report.then(|| serde_json::from_slice::<Value>(content).ok()).flatten();
     let Some(document) = document.filter(is_report) else { return Vec::new() };
     let mut verdicts = parse(&document, path).unwrap_or_default();
@@ -45,8 +47,6 @@ pub fn of_file(content: &[u8], path: &str) -> Vec<ImportedVerdict> {
 /// Whether a document is a report, by its content alone.
 fn is_report(document: &Value) -> bool {
     let Some(document) = document.as_object() else { return false };
-    let has_any = |report: &Map<String, Value>, keys: &[&str]| keys.iter().any(|key| report.contains_key(*key));
-    let is_instance = |report: &Map<String, Value>| is_judged(report) && has_any(report, &BESIDE_INSTANCE);
     let is_run = || {
         let lists = ["resolved_ids", "resolved"].map(|key| document.get(key).is_some_and(Value::is_array));
         lists.contains(&true) && has_any(document, &BESIDE_RESOLVED)
@@ -54,8 +54,13 @@ fn is_report(document: &Value) -> bool {
     is_instance(document) || is_run() || document.values().filter_map(Value::as_object).any(is_instance)
 }
 
-fn is_judged(report: &Map<String, Value>) -> bool {
-    report.get("resolved").is_some_and(Value::is_boolean)
+/// Whether it is the report of an instance.
+fn is_instance(report: &Map<String, Value>) -> bool {
+    report.get("resolved").is_some_and(Value::is_boolean) && has_any(report, &BESIDE_INSTANCE)
+}
+
+fn has_any(report: &Map<String, Value>, keys: &[&str]) -> bool {
+    keys.iter().any(|key| report.contains_key(*key))
 }
 
 /// The verdicts of a report at a path; `None` if the document is another one.
@@ -71,7 +76,7 @@ pub fn parse(document: &Value, path: &str) -> Option<Vec<ImportedVerdict>> {
         let first = tasks.filter(|(task, _)| known.insert(*task));
         return Some(first.map(|(task, passed)| verdict(task, passed)).collect());
     }
-    if is_judged(document) {
+    if is_instance(document) {
         // Only its directory names the instance.
         let task = path.rsplit(['/', '\\']).nth(1).filter(|task| !task.is_empty())?;
         return of_instance(task, document).map(|verdict| vec![verdict]);

@@ -103,6 +103,10 @@ fn lose<'a>(of_file: &mut Vec<Added<'a>>, removed: &mut Lines, at: Time, found: 
         if removed.count() == 0 {
             return;
         }
+        // Most lines of a file stay, and nothing is copied for them.
+        if added.rest.count_common(removed) == 0 {
+            continue;
+        }
         let count = added.rest.take_common(removed);
         // What the same merge removes never was in the default branch.
         if at > added.merged_at

@@ -69,22 +69,28 @@ impl StatedTotals {
     pub(in crate::ledger) fn of_files(files: Vec<(usize, Vec<Total>)>, rows: &mut [TurnRow]) -> Self {
         let mut totals = Self { covers_subagents: true, ..Self::default() };
         let mut keys = HashSet::new();
-        // The first file with a run of these counts.
-        let mut runs: HashMap<(i64, i64), usize> = HashMap::default();
+        // The first file with a run of these tokens, for each of several such runs.
+        let mut runs: HashMap<([Option<i64>; 4], usize), usize> = HashMap::default();
         let mut processes: Vec<Process> = Vec::new();
         let mut threads = Vec::new();
         let mut saved = Vec::new();
         for (source, stated) in files {
             let mut processes_of_file: Vec<Process> = Vec::new();
+            let mut runs_of_file: HashMap<[Option<i64>; 4], usize> = HashMap::default();
             for total in stated {
                 match total.kind {
                     TotalKind::Thread => threads.push((source, total)),
                     TotalKind::Run => {
                         // Two files can state one run, with keys of their own: a trajectory, and what the program printed.
+                        if !keys.insert(total.key.clone()) {
+                            continue;
+                        }
                         let tokens = total.tokens();
-                        let counts = tokens.total().filter(|total| *total > 0).zip(tokens.output);
-                        let is_copy = counts.is_some_and(|counts| *runs.entry(counts).or_insert(source) != source);
-                        if keys.insert(total.key.clone()) && !is_copy {
+                        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
+                        let number = runs_of_file.entry(counts).or_default();
+                        *number += 1;
+                        let is_known = tokens.output.is_some() && tokens.total().is_some_and(|total| total > 0);
+                        if !is_known || *runs.entry((counts, *number)).or_insert(source) == source {
                             totals.steps.push((source, total));
                         }
                     }
@@ -201,9 +207,18 @@ mod tests {
         assert_eq!(steps(run("a", Some(2)), run("b", Some(2))), 1);
         assert_eq!(steps(run("a", Some(2)), run("b", Some(3))), 2);
         assert_eq!(steps(run("a", None), run("b", None)), 2);
+        let mut cached = run("b", Some(2));
+        (cached.models[0].tokens.input, cached.models[0].tokens.cache_read) = (Some(3), Some(2));
+        assert_eq!(steps(run("a", Some(2)), cached), 2);
         // One file states each run once.
-        let both = vec![(0, vec![run("a", Some(2)), run("b", Some(2))])];
-        assert_eq!(StatedTotals::of_files(both, &mut []).steps.len(), 2);
+        let both = || vec![run("a", Some(2)), run("b", Some(2))];
+        let one = |key| vec![run(key, Some(2))];
+        for (files, expected) in
+            [(vec![both()], 2), (vec![one("c"), both()], 2), (vec![both(), one("c")], 2), (vec![one("c"), one("d")], 1)]
+        {
+            let files = files.into_iter().enumerate().collect();
+            assert_eq!(StatedTotals::of_files(files, &mut []).steps.len(), expected);
+        }
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-/// How many directories two paths have in common. The first name does not count: `archive merge` puts the name of the machine before it.
+/// How many directories two paths have in common. The name of a machine that `archive merge` puts before a path counts as one.
 pub(super) fn common_directories(a: &str, b: &str) -> usize {
     let (a, b) = (a.split(['/', '\\']), b.split(['/', '\\']));
-    a.zip(b).skip(1).take_while(|(a, b)| a == b).count()
+    a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// What a report is about: the runtime and the id of a session, and the name of the verdict.

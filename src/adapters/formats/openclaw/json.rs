@@ -113,7 +113,8 @@ impl Fold for Outputs {
 
     fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
         let answer = output.result.get();
-        let Some(meta) = output.meta.get().or_else(|| answer.and_then(|answer| answer.meta.get())) else {
+        let both = [output.meta.get(), answer.and_then(|answer| answer.meta.get())];
+        let Some(meta) = both.into_iter().flatten().find(|meta| meta.agent_meta.get().is_some()) else {
             return RecordKind::Unknown;
         };
         let Some(agent) = meta.agent_meta.get() else { return RecordKind::Unknown };

@@ -45,6 +45,8 @@ struct Found {
     program: Option<SharedStr>,
     /// Whether there was a program.
     has_program: bool,
+    /// Whether that program only prepares.
+    is_preparation: bool,
     /// The most important purpose.
     purpose: Option<Purpose>,
     /// The program of a substitution whose purpose is the most important one.
@@ -238,18 +240,13 @@ impl Found {
             }
         }
         let purpose = if redirections.writes_file { purpose.writing() } else { purpose };
-        if !self.has_program || self.only_prepares_for(purpose) {
-            self.program = named;
+        // The first program may only prepare for an edit: `mkdir -p a && cat > a/b`.
+        let is_edit = purpose.kind == CommandKind::Edit && !purpose.only_prepares();
+        if !self.has_program || self.is_preparation && is_edit {
+            (self.program, self.is_preparation) = (named, purpose.only_prepares());
         }
         self.has_program = true;
         self.add_purpose(purpose);
-    }
-
-    /// Whether the known commands only prepare for an edit with this purpose: `mkdir -p a && cat > a/b`.
-    fn only_prepares_for(&self, purpose: Purpose) -> bool {
-        purpose.kind == CommandKind::Edit
-            && self.purpose.is_some_and(Purpose::only_prepares)
-            && self.is_outweighed_by(purpose)
     }
 
     /// Adds a test of files or values. What depends on its result is more important.
@@ -399,11 +396,12 @@ mod tests {
             ("if [ -f x ]; then A=$(cat x); else A=; fi; make", "make"),
             ("for f in *; do [ -f $f ]; done; { cd a; }; make", "make"),
             ("bin/test a.py", "test"),
-            // What only prepares is skipped, if an edit follows.
+            // A program that only prepares does not count if an edit follows.
             ("mkdir -p a && cat > a/b <<E\nx\nE", "cat"),
             ("cp a b && cargo test", "cp"),
             ("rm -rf x; ls", "rm"),
             ("mkdir a && rm b", "mkdir"),
+            ("ls && mkdir a && cat > a/b <<E\nx\nE", "ls"),
         ] {
             assert_eq!(program(command).as_deref(), Some(expected), "{command}");
         }

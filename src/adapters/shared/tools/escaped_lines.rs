@@ -12,7 +12,7 @@ pub fn diff_lines_in(diff: &LazyText<'_>) -> ChangedLines {
     marked_lines_in(diff, |line| line)
 }
 
-/// The same of a diff in which a number stands between the mark of a line and its text: `+ 14 text`.
+/// The same of a diff that has the number of each line between its mark and its text: `+ 14 text`.
 pub fn numbered_diff_lines_in(diff: &LazyText<'_>) -> ChangedLines {
     marked_lines_in(diff, without_number)
 }

@@ -18,11 +18,10 @@ pub(in crate::analysis::shipped) fn commits(session: &Session, history: &History
     }
     let end = session.ended_at.unwrap_or(start);
     let of_branch = |from: i64, to: i64| {
-        let written = history.on_branch(branch).iter().filter(move |(time, _)| (from..=to).contains(time));
         let is_own = |index: &usize| {
             history.commits.get(*index).is_some_and(|commit| own.contains(&commit.repository) && !commit.is_merge)
         };
-        written.map(|(_, index)| *index).filter(is_own)
+        history.on_branch(branch, from, to).filter(is_own)
     };
     let during: Vec<usize> = of_branch(start.saturating_sub(TOLERANCE), end.saturating_add(TOLERANCE)).collect();
     if during.is_empty() { of_branch(end, end.saturating_add(LATEST)).take(1).collect() } else { during }

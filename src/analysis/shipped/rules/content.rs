@@ -41,7 +41,7 @@ pub(in crate::analysis::shipped) fn commits<'s>(
             *lines.entry(found.commit).or_default() += change.weight();
         }
     }
-    // What the session wrote elsewhere, as plans in the home directory, is work on what was committed.
+    // Files outside of the repository, such as plans in the home directory, are never committed.
     files.retain(|path, (_, is_committed)| *is_committed || session.is_of_repository(path));
     let all: f64 = files.values().map(|(lines, _)| lines).sum();
     let committed: f64 = files.values().filter(|(_, is_committed)| *is_committed).map(|(lines, _)| lines).sum();
