@@ -134,7 +134,7 @@ fn archives_with_commits_are_merged_and_exported() {
     copy.commit("main", "2026-03-02T10:00:00Z", "Later", &[("b", Some("2\n"))]);
     fourth.scan(&copy.directory);
     assert_eq!(counts(&fourth), [4, 4, 2]);
-    // A damaged file of them is named, and a lake without facts is not merged.
+    // A damaged file of them is named.
     let damaged = again.join("_facts/history/part-0");
     fs::write(&damaged, "damage").unwrap();
     let output = Scans::new().output(&["archive", "merge", again.to_str().unwrap()]);

@@ -106,11 +106,13 @@ fn what_a_commit_of_the_session_does_not_contain_is_found_by_its_lines() {
     let changes = vec![wrote("a.rs", &[1, 2, 3]), wrote("b.rs", &[4, 5]), wrote("x.rs", &[6, 7, 8])];
     let made = Session { calls: vec![printed("aaaaaaa")], changes, ..session() };
     assert_eq!(shares(&commits, &made), "hash a 0.60 merged, content b 0.40 merged");
-    // A commit that both rules find counts once.
-    let made = Session { changes: vec![wrote("a.rs", &[1, 2, 3]), wrote("a.rs", &[9])], ..made };
-    let of = |more: &[u32]| history(vec![commit("a", HOUR + SECOND, "a.rs", &[&[1, 2, 3], more].concat())]);
-    assert_eq!(shares(&of(&[]), &made), "hash a 1.00 merged");
-    assert_eq!(shares(&of(&[9]), &made), "hash a 1.00 merged");
+    // Commits of both rules count once in the squash that contains them, by the rule that proves most.
+    let mut squash = commit("c", 9 * HOUR, "a.rs", &[1, 2, 3]);
+    squash.files.push(File { path: "b.rs".to_owned(), hashes: vec![4, 5] });
+    squash.patch_id = Some("squash".to_owned());
+    let branch = |hash: &str, path: &str, lines: &[u32]| on_branch("feature", commit(hash, HOUR + SECOND, path, lines));
+    let commits = history(vec![branch("b", "b.rs", &[4, 5]), branch("a", "a.rs", &[1, 2, 3]), squash]);
+    assert_eq!(shares(&commits, &made), "hash c 1.00 merged");
 }
 
 #[test]
