@@ -133,8 +133,7 @@ impl Sidecar {
 
     /// Fills the gaps of this one from `other`.
     #[must_use]
-    pub fn or(self, mut other: Self) -> Self {
-        keep_others(&mut other.labels, &self.labels);
+    pub fn or(self, other: Self) -> Self {
         Self {
             runtime: self.runtime.or(other.runtime),
             model: self.model.or(other.model),
