@@ -598,7 +598,7 @@ fn reports_of_swe_bench_are_read_with_the_logs() {
         "SELECT v.task, v.passed, v.message, s.source_path LIKE '%/runs/a/%' AS of_a FROM verdicts v \
          JOIN sessions s ON s.session_id = v.session_id AND s.runtime = v.runtime ORDER BY v.passed, v.task",
     );
-    let rows: Vec<_> = rows.as_array().unwrap().iter().map(|row| row.to_string()).collect();
+    let rows: Vec<_> = rows.as_array().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(rows.len(), 4, "{rows:#?}");
     for row in rows {
         assert_eq!(row.contains("\"of_a\":true"), row.contains("\"passed\":true"), "{row}");

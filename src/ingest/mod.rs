@@ -12,10 +12,9 @@
 //! sidecars        where sidecars of a log are
 //! content_hasher  hashes a file while it is read, and releases its memory
 //! shape           keys and types of files that no format matches
+//! swe_bench       verdicts in reports of SWE-bench
 //! verdict_files   files of verdicts to import
 //! bill_files      bills to compare with an archive
-//! repositories    commits of git repositories
-//! pull_requests   files of pull requests
 //! repositories    commits of git repositories
 //! pull_requests   files of pull requests, from programs of hosting services
 //! privacy         removes secrets, and the words of rejected lines
@@ -40,6 +39,7 @@ pub mod repositories;
 mod run;
 pub mod shape;
 mod sidecars;
+mod swe_bench;
 #[cfg(feature = "archive")]
 pub mod verdict_files;
 

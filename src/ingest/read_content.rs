@@ -11,7 +11,7 @@ use super::place::Place;
 use super::privacy;
 use super::run::{FileRead, Run, Shapes};
 use super::shape::Shape;
-use super::verdict_files;
+use super::swe_bench;
 use crate::adapters::shared::repository::of_root;
 use crate::adapters::{self, Claims, Driver, Hints, Parsed, Step};
 use crate::base::hash::Hash;
@@ -237,7 +237,7 @@ impl FileJob<'_> {
         source.health = parsed.health;
         privacy::reduce_types(&mut source.health.unknown_types);
         if status == SourceStatus::Unrecognised {
-            source.verdicts = verdict_files::of_file(self.content, &source.path);
+            source.verdicts = swe_bench::of_file(self.content, &source.path);
             if !source.verdicts.is_empty() {
                 source.status = SourceStatus::Auxiliary;
             }

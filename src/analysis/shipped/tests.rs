@@ -154,7 +154,7 @@ fn the_lines_of_a_session_in_an_unknown_directory_are_found_by_its_files() {
     let of = |repository: Option<&str>, changes: Vec<Change>| {
         let directories = vec!["/tmp/copy".to_owned()];
         let repository = repository.map(str::to_owned);
-        shares(&commits, &Session { changes, directories, repository, ..session() })
+        shares(&commits, &Session { repository, directories, changes, ..session() })
     };
     let wrote = |path: &str, lines: &[u32]| Change { path: format!("/tmp/copy/{path}"), ..change("", HOUR, lines) };
     let own = wrote("src/a.rs", &[1, 2]);

@@ -85,7 +85,7 @@ fn objects(own: PathBuf) -> Result<Vec<PathBuf>, Error> {
 
 /// The first file of a directory that would block a read. Links are followed; each directory is searched once.
 fn special_within(directory: &Path, depth: usize, seen: &mut HashSet<PathBuf>) -> Option<PathBuf> {
-    if !seen.insert(directory.canonicalize().ok()?) {
+    if !seen.insert(dunce::canonicalize(directory).ok()?) {
         return None;
     }
     fs::read_dir(directory).into_iter().flatten().flatten().find_map(|entry| {

@@ -5,8 +5,6 @@ mod content;
 mod fields;
 mod junit;
 mod read;
-mod swe_bench;
 mod table;
 
 pub use read::{Defaults, Read, VerdictFile, read};
-pub use swe_bench::of_file;

@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 
 use super::content::Content;
-use super::{junit, swe_bench, table};
+use super::{junit, table};
 use crate::adapters;
 use crate::base::time::Time;
 use crate::ingest::privacy::reduce_verdict;
-use crate::ingest::{Options, Progress, read_into};
+use crate::ingest::{Options, Progress, read_into, swe_bench};
 use crate::input::open::{self, Limit};
 use crate::model::source::{Source, SourceStatus, path_text};
 use crate::model::verdict::{DEFAULT_NAME, ImportedVerdict, Verdict};
@@ -190,7 +190,9 @@ fn parse_json(bytes: &[u8], path: &str) -> Content {
         Ok(document) => match swe_bench::parse(&document, path) {
             Some(mut verdicts) => {
                 // As `ingest` stores them.
-                verdicts.iter_mut().for_each(|imported| reduce_verdict(&mut imported.verdict));
+                for imported in &mut verdicts {
+                    reduce_verdict(&mut imported.verdict);
+                }
                 Content { verdicts, ..Content::default() }
             }
             None => table::of_objects([(1, Ok(document))].into_iter()),

@@ -7,7 +7,7 @@ use crate::adapters::shared::changed_lines::{ChangedLines, HEAD, Sketch};
 use crate::json;
 use crate::json::fields::LazyText;
 
-/// [`diff_lines`] of a string in a log.
+/// [`diff_lines`](super::diff_lines) of a string in a log.
 pub fn diff_lines_in(diff: &LazyText<'_>) -> ChangedLines {
     marked_lines_in(diff, |line| line)
 }
