@@ -84,6 +84,12 @@ pub fn large_logs_are_read_as_small_ones(bytes: &[u8], whole: &Parsed, large: us
     });
     let is_early = !early.is_empty();
     let in_order = |mut sessions: Vec<SessionResult>| {
+        // An unknown record without the id of a session belongs to the one that began last, unless that was closed before.
+        if is_early {
+            for session in &mut sessions {
+                session.unread = None;
+            }
+        }
         sessions.sort_by(|a, b| (a.line, &a.session_id).cmp(&(b.line, &b.session_id)));
         sessions
     };

@@ -106,9 +106,11 @@ impl<'c> Owners<'c> {
         if let Some(owner) = named {
             return owner;
         }
-        self.closed?;
+        let closed = self.closed?;
         let begun = self.by_line.partition_point(|(first, _)| *first <= line.number);
-        self.by_line.get(begun.saturating_sub(1)).map(|(_, index)| *index)
+        // What is before the first session belongs to it, unless sessions that were returned before may have begun earlier.
+        let last = begun.checked_sub(1).or_else(|| closed.is_empty().then_some(0))?;
+        self.by_line.get(last).map(|(_, index)| *index)
     }
 }
 
