@@ -32,7 +32,9 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::document::Places;
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
+};
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::adapters::shared::repository::of_remote;
 use crate::adapters::shared::{changes, usage};
@@ -40,7 +42,7 @@ use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::model::places::Place;
-use crate::model::session::{CallStatus, Capabilities, Identity, SessionResult, Tokens, add};
+use crate::model::session::{CallStatus, Capabilities, Identity, Tokens, add};
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "amp-thread",
@@ -55,7 +57,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::KEPT_BY_RUNTIME),
     places: &[Place::data("amp/threads")],
     claims,
-    parse: fold::<Threads>,
+    parse: session_records::<Threads>,
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
@@ -193,21 +195,14 @@ struct MessageResponse {
     counts: (Option<i64>, Option<i64>),
 }
 
-struct Threads {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+enum Threads {}
 
-impl Fold for Threads {
+impl SessionRecords for Threads {
     type Record<'a> = Thread<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, thread: Thread<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(log: &mut FinishedSessions, line: Line<'_>, thread: Thread<'_>, damage: &mut RecordErrors) -> RecordKind {
         let Some(id) = thread.id.some() else { return RecordKind::Unknown };
-        let mut builder = Builder::new(&self.context, id, line.number);
+        let mut builder = Builder::new(&log.context, id, line.number);
         builder.extend_to(thread.created.0);
         let folder = |tree: &Tree<'_>| tree.uri.as_str().strip_prefix("file://").map(str::to_owned);
         builder.session.cwd = thread.env.initial.trees.iter().find_map(folder);
@@ -232,12 +227,8 @@ impl Fold for Threads {
             ledger(&mut builder, &event, line.number, &mut responses, damage);
         }
         builder.end(last);
-        self.sessions.push(builder.finish());
+        log.sessions.push(builder.finish());
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }
 

@@ -31,9 +31,9 @@
 
 use self::records::Document;
 use self::session::{Place, Trajectory};
-use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{Adapter, FinishedSessions, RecordErrors, RecordKind, SessionRecords, session_records};
 use crate::json::lines::Line;
-use crate::model::session::{Capabilities, ModelTotal, SessionResult, Tokens, Total, TotalKind};
+use crate::model::session::{Capabilities, ModelTotal, Tokens, Total, TotalKind};
 
 pub(crate) use self::session::runtime_of;
 
@@ -53,22 +53,20 @@ pub(crate) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::CONVERTED),
     places: &[],
     claims: |probe| 8 * u32::from(probe.text("schema_version").starts_with("ATIF-")),
-    parse: fold::<Trajectories>,
+    parse: session_records::<Trajectories>,
 };
 
-struct Trajectories {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+enum Trajectories {}
 
-impl Fold for Trajectories {
+impl SessionRecords for Trajectories {
     type Record<'a> = Document<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(
+        log: &mut FinishedSessions,
+        line: Line<'_>,
+        document: Document<'_>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
         if document.steps.0.first() != Some(&b'[') {
             return RecordKind::Unknown;
         }
@@ -77,7 +75,7 @@ impl Fold for Trajectories {
         let mut documents = vec![(document, None)];
         while let Some((document, parent)) = documents.pop() {
             let inner: Vec<Document<'_>> = document.subagent_trajectories.read();
-            let place = Place { context: &self.context, line, read: &read, parent };
+            let place = Place { context: &log.context, line, read: &read, parent };
             let trajectory = Trajectory::read(&place, &document, &inner, damage);
             let own = read.len();
             read.push(trajectory);
@@ -89,12 +87,8 @@ impl Fold for Trajectories {
         for (trajectory, total) in read.iter_mut().zip(totals) {
             trajectory.builder.session.totals.extend(total);
         }
-        self.sessions.extend(read.into_iter().map(Trajectory::finish));
+        log.sessions.extend(read.into_iter().map(Trajectory::finish));
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }
 

@@ -33,11 +33,13 @@
 use self::conversation::Session;
 use self::records::Document;
 use crate::adapters::engine::document::Places;
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
+};
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::model::places::Place;
-use crate::model::session::{Capabilities, SessionResult};
+use crate::model::session::Capabilities;
 
 mod conversation;
 mod records;
@@ -54,7 +56,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::KEPT_BY_RUNTIME),
     places: &[Place::variable("CONTINUE_GLOBAL_DIR", ".continue", "sessions")],
     claims,
-    parse: fold::<Sessions>,
+    parse: session_records::<Sessions>,
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
@@ -65,24 +67,22 @@ fn claims(probe: &Probe<'_>) -> u32 {
     6 * u32::from(is_session || probe.has("dateCreated"))
 }
 
-struct Sessions {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+enum Sessions {}
 
-impl Fold for Sessions {
+impl SessionRecords for Sessions {
     type Record<'a> = Document<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(
+        log: &mut FinishedSessions,
+        line: Line<'_>,
+        document: Document<'_>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
         let id = document.session_id.as_str();
         if id.is_empty() || document.history.is_empty() && document.date_created.0.is_none() {
             return RecordKind::Unknown;
         }
-        let mut session = Session::new(&self.context, &document, line.number);
+        let mut session = Session::new(&log.context, &document, line.number);
         let items: Vec<Raw<'_>> = document.history.read();
         let mut places = Places::new(line);
         for item in items {
@@ -90,11 +90,7 @@ impl Fold for Sessions {
             session.item(item, number, damage);
         }
         let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);
-        self.sessions.push(session.finish(&document, last_line, damage));
+        log.sessions.push(session.finish(&document, last_line, damage));
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }

@@ -29,14 +29,16 @@
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, fold, session_records,
+};
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
 use crate::json::fields::{Count, Maybe, Number, Pairs, Text};
 use crate::json::lines::Line;
-use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Tokens, Total, TotalKind};
+use crate::model::session::{Capabilities, EventKind, ModelTotal, Tokens, Total, TotalKind};
 
 mod shared;
 mod stream;
@@ -52,7 +54,7 @@ pub(crate) const JSON: Adapter = Adapter {
     capabilities: Capabilities::RESULT_ONLY,
     places: &[],
     claims: claims_output,
-    parse: fold::<Outputs>,
+    parse: session_records::<Outputs>,
 };
 
 pub(crate) const STREAM: Adapter = Adapter {
@@ -171,24 +173,17 @@ impl Counts {
 }
 
 /// The objects of `--output-format json`.
-struct Outputs {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+enum Outputs {}
 
-impl Fold for Outputs {
+impl SessionRecords for Outputs {
     type Record<'a> = Output<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(log: &mut FinishedSessions, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
         if !output.response.is_some() && matches!((&output.stats, &output.error), (Maybe::Absent, Maybe::Absent)) {
             return RecordKind::Unknown;
         }
         let id = output.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
-        let mut builder = Builder::new(&self.context, id, line.number);
+        let mut builder = Builder::new(&log.context, id, line.number);
         builder.session.recording = Some(vec![XxHash3_64::oneshot(line.bytes)]);
         builder.set_answer(output.response.as_str());
         if let Some(stats) = usage::present(&output.stats, damage) {
@@ -207,12 +202,8 @@ impl Fold for Outputs {
         } else {
             builder.succeed();
         }
-        self.sessions.push(builder.finish());
+        log.sessions.push(builder.finish());
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }
 
@@ -254,6 +245,7 @@ mod tests {
     use crate::adapters::engine::Hints;
     use crate::adapters::parse;
     use crate::adapters::shared::builder::Retention;
+    use crate::model::session::SessionResult;
 
     fn read(log: &str) -> SessionResult {
         parse(log.as_bytes(), Hints::default(), Retention::Text).sessions.swap_remove(0)

@@ -33,11 +33,13 @@
 use self::records::Document;
 use self::sample::Sample;
 use crate::adapters::engine::document::Places;
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
+};
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::model::places::Place;
-use crate::model::session::{Capabilities, SessionResult};
+use crate::model::session::Capabilities;
 
 mod events;
 mod records;
@@ -65,7 +67,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
         let is_sample = probe.has_all(&["id", "epoch", "input", "target"]) && is_list(probe, "events");
         6 * u32::from(is_log || is_sample)
     },
-    parse: fold::<Logs>,
+    parse: session_records::<Logs>,
 };
 
 fn is_list(probe: &Probe<'_>, key: &str) -> bool {
@@ -77,38 +79,32 @@ pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
     probe.has_all(&["id", "epoch", "input", "target"]) || probe.has("scorer") && is_list(probe, "samples")
 }
 
-struct Logs {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+enum Logs {}
 
-impl Fold for Logs {
+impl SessionRecords for Logs {
     type Record<'a> = Document<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(
+        log: &mut FinishedSessions,
+        line: Line<'_>,
+        document: Document<'_>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
         let mut places = Places::new(line);
         if let Some(eval) = document.eval.get() {
             // The header of `.eval` contains no samples.
             let samples: Vec<Raw<'_>> = document.samples.read();
             for raw in samples {
                 let number = places.line_of(raw);
-                let sample = Sample::new(&self.context, raw.read(), number);
-                self.sessions.push(sample.read(Some(eval), document.status.as_str(), &mut places, damage));
+                let sample = Sample::new(&log.context, raw.read(), number);
+                log.sessions.push(sample.read(Some(eval), document.status.as_str(), &mut places, damage));
             }
         } else if document.events.0.first() == Some(&b'[') {
-            let sample = Sample::new(&self.context, Raw(line.bytes).read(), line.number);
-            self.sessions.push(sample.read(None, "", &mut places, damage));
+            let sample = Sample::new(&log.context, Raw(line.bytes).read(), line.number);
+            log.sessions.push(sample.read(None, "", &mut places, damage));
         } else {
             return RecordKind::Unknown;
         }
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }

@@ -26,7 +26,9 @@ use serde::Deserialize;
 
 use super::common::{self, Outcome, Place, SHOWS, ShellResult};
 use crate::adapters::engine::document::Places;
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
+};
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -55,7 +57,7 @@ pub(crate) const CONVERSATION: Adapter = Adapter {
         "conversations" | "conversations_v2" => 6 * u32::from(is_conversation(&probe.object("value"))),
         _ => 0,
     },
-    parse: fold::<Conversations>,
+    parse: session_records::<Conversations>,
 };
 
 pub(crate) const CONVERSATIONS_2: Table = Table {
@@ -212,23 +214,16 @@ struct Metadata<'a> {
     model_id: Text<'a>,
 }
 
-pub(super) struct Conversations {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+pub(super) enum Conversations {}
 
-impl Fold for Conversations {
+impl SessionRecords for Conversations {
     type Record<'a> = Record<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, record: Record<'_>, _: &mut RecordErrors) -> RecordKind {
+    fn record(log: &mut FinishedSessions, line: Line<'_>, record: Record<'_>, _: &mut RecordErrors) -> RecordKind {
         let is_row = record.table.is_some();
         let document: Document<'_> = if is_row { record.value.read() } else { Raw(line.bytes).read() };
         let Some(id) = document.conversation_id.some() else { return RecordKind::Unknown };
-        let mut builder = Builder::new(&self.context, id, line.number);
+        let mut builder = Builder::new(&log.context, id, line.number);
         builder.extend_to(record.created_at.0);
         builder.extend_to(record.updated_at.0);
         builder.session.cwd = record.key.owned().filter(|_| is_row);
@@ -239,12 +234,8 @@ impl Fold for Conversations {
             let number = places.line_of(raw);
             conversation.entry(&entry(raw), number);
         }
-        self.sessions.push(conversation.finish(&document, line.number));
+        log.sessions.push(conversation.finish(&document, line.number));
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }
 

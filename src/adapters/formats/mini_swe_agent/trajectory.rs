@@ -23,12 +23,14 @@
 use self::records::{Document, Message};
 use self::run::Run;
 use crate::adapters::engine::document::Places;
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
+};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::fields::Maybe;
 use crate::json::lines::Line;
 use crate::model::places::Place;
-use crate::model::session::{Capabilities, SessionResult};
+use crate::model::session::Capabilities;
 
 mod records;
 mod run;
@@ -49,7 +51,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
         Place::application("mini-swe-agent/last_mini_run.traj.json"),
     ],
     claims,
-    parse: fold::<Trajectories>,
+    parse: session_records::<Trajectories>,
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
@@ -58,19 +60,17 @@ fn claims(probe: &Probe<'_>) -> u32 {
     5 * u32::from(is_own)
 }
 
-struct Trajectories {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+enum Trajectories {}
 
-impl Fold for Trajectories {
+impl SessionRecords for Trajectories {
     type Record<'a> = Document<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(
+        log: &mut FinishedSessions,
+        line: Line<'_>,
+        document: Document<'_>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
         let is_own = document.trajectory_format.as_str().starts_with("mini-swe-agent")
             || matches!(document.info.model_stats, Maybe::Present(_));
         if !is_own {
@@ -78,7 +78,7 @@ impl Fold for Trajectories {
         }
         let first = document.messages.iter().find(|it| it.read::<Message<'_>>().is_unique());
         let id = hashed_id(first.map_or(line.bytes, |it| it.0));
-        let mut run = Run::new(&self.context, id, line.number);
+        let mut run = Run::new(&log.context, id, line.number);
         run.describe(&document);
         let (mut places, mut last) = (Places::new(line), line.number);
         for (index, raw) in document.messages.iter().enumerate() {
@@ -86,11 +86,7 @@ impl Fold for Trajectories {
             run.message(index, &raw.read(), last, damage);
         }
         run.end(&document, last);
-        self.sessions.push(run.finish());
+        log.sessions.push(run.finish());
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }

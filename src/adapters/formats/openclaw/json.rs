@@ -12,14 +12,16 @@
 
 use serde::Deserialize;
 
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
+};
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text};
 use crate::json::lines::Line;
-use crate::model::session::{Capabilities, ModelTotal, SessionResult, Tokens, Total, TotalKind};
+use crate::model::session::{Capabilities, ModelTotal, Tokens, Total, TotalKind};
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "openclaw-json",
@@ -29,7 +31,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     capabilities: Capabilities::RUNS_ONLY,
     places: &[],
     claims,
-    parse: fold::<Outputs>,
+    parse: session_records::<Outputs>,
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
@@ -99,19 +101,12 @@ impl Counts {
 }
 
 /// The outputs of runs.
-struct Outputs {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+enum Outputs {}
 
-impl Fold for Outputs {
+impl SessionRecords for Outputs {
     type Record<'a> = Output<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(log: &mut FinishedSessions, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
         let answer = output.result.get();
         let both = [output.meta.get(), answer.and_then(|answer| answer.meta.get())];
         let Some(meta) = both.into_iter().flatten().find(|meta| meta.agent_meta.get().is_some()) else {
@@ -119,7 +114,7 @@ impl Fold for Outputs {
         };
         let Some(agent) = meta.agent_meta.get() else { return RecordKind::Unknown };
         let id = agent.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
-        let mut builder = Builder::new(&self.context, id, line.number);
+        let mut builder = Builder::new(&log.context, id, line.number);
         let model = agent.model.some().map(Symbol::new);
         builder.session.model.clone_from(&model);
         builder.set_answer(meta.final_assistant_visible_text.as_str());
@@ -135,12 +130,8 @@ impl Fold for Outputs {
                 ..Total::default()
             });
         }
-        self.sessions.push(builder.finish());
+        log.sessions.push(builder.finish());
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }
 
@@ -163,6 +154,7 @@ mod tests {
     use crate::adapters::engine::Hints;
     use crate::adapters::parse;
     use crate::adapters::shared::builder::Retention;
+    use crate::model::session::SessionResult;
     use crate::model::session::Status;
 
     fn read(log: &str) -> SessionResult {

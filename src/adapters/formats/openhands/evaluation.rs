@@ -16,13 +16,13 @@ use super::common::conversation::Conversation;
 use super::common::records::{Event, Llm, Metrics, TokenUsage};
 use super::common::{SHOWS, is_list};
 use crate::adapters::engine::document::Places;
-use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{Adapter, FinishedSessions, RecordErrors, RecordKind, SessionRecords, session_records};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text};
 use crate::json::lines::Line;
-use crate::model::session::{Cost, Identity, SessionResult};
+use crate::model::session::{Cost, Identity};
 
 pub(crate) const EVALUATION: Adapter = Adapter {
     id: "openhands-evaluation",
@@ -35,7 +35,7 @@ pub(crate) const EVALUATION: Adapter = Adapter {
         let is_output = is_list(probe, "history") && probe.has("metrics");
         6 * u32::from(is_output && (probe.has("instance_id") || probe.has("issue") || probe.has("git_patch")))
     },
-    parse: fold::<Outputs>,
+    parse: session_records::<Outputs>,
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -65,29 +65,22 @@ struct CostEntry<'a> {
 }
 
 /// The outputs of a file.
-pub(crate) struct Outputs {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+pub(crate) enum Outputs {}
 
-impl Fold for Outputs {
+impl SessionRecords for Outputs {
     type Record<'a> = Output<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(log: &mut FinishedSessions, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
         let history: Vec<Raw<'_>> = output.history.read();
         if history.is_empty() && output.metrics.get().is_none() {
             return RecordKind::Unknown;
         }
         // The same instance is run several times. Old events have no time: the whole history is the id.
         let id = hashed_id(output.history.0);
-        if self.sessions.iter().any(|session| session.session_id == id) {
+        if log.sessions.iter().any(|session| session.session_id == id) {
             return RecordKind::Known;
         }
-        let mut conversation = Conversation::new(&self.context, id, line.number);
+        let mut conversation = Conversation::new(&log.context, id, line.number);
         let session = &mut conversation.builder.session;
         let model = output.metadata.llm_config.model.owned().or_else(|| output.metadata.llm.model.owned());
         session.model = model;
@@ -107,12 +100,8 @@ impl Fold for Outputs {
         if let Some(error) = output.error.some() {
             conversation.fail(error, line.number);
         }
-        self.sessions.push(conversation.finish());
+        log.sessions.push(conversation.finish());
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }
 

@@ -29,11 +29,13 @@
 use self::records::{Document, ModelStats, ReplayConfig};
 use self::run::Run;
 use crate::adapters::engine::document::Places;
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
+};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
 use crate::json::lines::Line;
-use crate::model::session::{Capabilities, SessionResult};
+use crate::model::session::Capabilities;
 
 mod records;
 mod run;
@@ -51,7 +53,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     // They are in the directory of SWE-agent itself, or where the user wants them.
     places: &[],
     claims,
-    parse: fold::<Trajectories>,
+    parse: session_records::<Trajectories>,
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
@@ -61,19 +63,17 @@ fn claims(probe: &Probe<'_>) -> u32 {
     6 * u32::from(is_run || has_attempts())
 }
 
-struct Trajectories {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+enum Trajectories {}
 
-impl Fold for Trajectories {
+impl SessionRecords for Trajectories {
     type Record<'a> = Document<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(
+        log: &mut FinishedSessions,
+        line: Line<'_>,
+        document: Document<'_>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
         let attempts: Vec<Document<'_>> = document.attempts.read();
         let parts: Vec<&Document<'_>> = if attempts.is_empty() { vec![&document] } else { attempts.iter().collect() };
         let steps: Vec<Vec<Raw<'_>>> = parts.iter().map(|part| part.trajectory.read()).collect();
@@ -81,10 +81,10 @@ impl Fold for Trajectories {
             return RecordKind::Unknown;
         }
         let id = hashed_id(steps.iter().flatten().next().map_or(line.bytes, |first| first.0));
-        let mut run = Run::new(&self.context, id, line.number);
+        let mut run = Run::new(&log.context, id, line.number);
         let config = document.replay_config.text();
         let config: ReplayConfig<'_> = Raw(config.as_bytes()).read();
-        run.describe(config.agent.model.name.some(), self.context.file_name.as_deref());
+        run.describe(config.agent.model.name.some(), log.context.file_name.as_deref());
         let mut places = Places::new(line);
         for (part, steps) in parts.iter().zip(&steps) {
             run.begin(part.history.read());
@@ -98,11 +98,7 @@ impl Fold for Trajectories {
             None => parts.iter().filter_map(|part| part.info.model_stats.get().copied()).collect(),
         };
         run.end(&document.info, &all_stats, last_line, damage);
-        self.sessions.push(run.finish());
+        log.sessions.push(run.finish());
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }

@@ -44,7 +44,9 @@
 
 use serde::Deserialize;
 
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, Context, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
+};
 use crate::adapters::formats::atif::trajectory::runtime_of;
 use crate::adapters::formats::gh_aw::token_usage;
 use crate::adapters::shared::ids::hashed_id;
@@ -64,7 +66,7 @@ pub(crate) const TERMINAL_BENCH: Adapter = Adapter {
     capabilities: Capabilities::RESULT_ONLY,
     places: &[],
     claims: |probe| 8 * u32::from(is_trial_of_terminal_bench(probe) || is_run(probe)),
-    parse: fold::<Results>,
+    parse: session_records::<Results>,
 };
 
 pub(crate) const HARBOR: Adapter = Adapter {
@@ -75,7 +77,7 @@ pub(crate) const HARBOR: Adapter = Adapter {
     capabilities: Capabilities::RESULT_ONLY,
     places: &[],
     claims: |probe| 8 * u32::from(is_trial_of_harbor(probe)),
-    parse: fold::<Results>,
+    parse: session_records::<Results>,
 };
 
 fn is_trial_of_terminal_bench(probe: &Probe<'_>) -> bool {
@@ -386,33 +388,22 @@ fn kind_of(words: &str) -> ErrorKind {
 }
 
 /// The results of a file.
-pub(crate) struct Results {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+pub(crate) enum Results {}
 
-impl Fold for Results {
+impl SessionRecords for Results {
     type Record<'a> = Document<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, document: Document<'_>, _: &mut RecordErrors) -> RecordKind {
+    fn record(log: &mut FinishedSessions, line: Line<'_>, document: Document<'_>, _: &mut RecordErrors) -> RecordKind {
         let trials = document.trials();
         if trials.is_empty() {
             return RecordKind::Unknown;
         }
         for trial in trials {
-            if self.sessions.iter().all(|session| session.session_id != trial.id) {
-                self.sessions.push(session_of(&self.context, line.number, &trial));
+            if log.sessions.iter().all(|session| session.session_id != trial.id) {
+                log.sessions.push(session_of(&log.context, line.number, &trial));
             }
         }
         RecordKind::Known
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }
 

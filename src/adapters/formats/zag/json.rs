@@ -25,7 +25,9 @@ use twox_hash::XxHash3_64;
 use self::records::{Event, Output};
 pub(crate) use self::records::{Refusals, ToolResult, limit_text};
 use self::session::Session;
-use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::engine::{
+    Adapter, Context, FinishedSessions, Fold, Probe, RecordErrors, RecordKind, SessionRecords, fold, session_records,
+};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
 use crate::json::lines::Line;
@@ -49,7 +51,7 @@ pub(crate) const JSON: Adapter = Adapter {
     capabilities: SHOWS,
     places: &[],
     claims: |probe| if probe.has_all(&["agent", "events", "is_error"]) { 6 } else { 0 },
-    parse: fold::<Outputs>,
+    parse: session_records::<Outputs>,
 };
 
 pub(crate) const STREAM: Adapter = Adapter {
@@ -84,23 +86,16 @@ fn claims(probe: &Probe<'_>) -> u32 {
 }
 
 /// The objects of `-o json`: each is the recording of one process.
-struct Outputs {
-    context: Context,
-    sessions: Vec<SessionResult>,
-}
+enum Outputs {}
 
-impl Fold for Outputs {
+impl SessionRecords for Outputs {
     type Record<'a> = Output<'a>;
 
-    fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Vec::new() }
-    }
-
-    fn record(&mut self, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
+    fn record(log: &mut FinishedSessions, line: Line<'_>, output: Output<'_>, damage: &mut RecordErrors) -> RecordKind {
         // zag writes `unknown` if there is no id.
         let provider_session = output.session_id.some().filter(|it| *it != "unknown");
         let id = provider_session.map_or_else(|| hashed_id(line.bytes), str::to_owned);
-        let mut session = Session::new(&self.context, id, line.number);
+        let mut session = Session::new(&log.context, id, line.number);
         session.recording.push(XxHash3_64::oneshot(line.bytes));
         session.builder.session.provider_session_id = provider_session.map(str::to_owned);
         session.builder.session.model = output.model.owned();
@@ -113,12 +108,8 @@ impl Fold for Outputs {
             }
         }
         session.output(&output, line, damage);
-        self.sessions.push(session.finish());
+        log.sessions.push(session.finish());
         seen
-    }
-
-    fn finish(self) -> Vec<SessionResult> {
-        self.sessions
     }
 }
 
