@@ -8,6 +8,9 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// A day, in microseconds.
+pub const DAY: i64 = 86_400_000_000;
+
 /// Microseconds since 1970-01-01T00:00:00Z. An `Option` of it has the same size: there is one in each row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(NonZero<u64>);
@@ -90,7 +93,7 @@ impl Time {
     pub const fn day(self) -> i32 {
         #[expect(clippy::cast_possible_truncation, reason = "an i64 of microseconds has fewer days than an i32 holds")]
         {
-            self.micros().div_euclid(86_400_000_000) as i32
+            self.micros().div_euclid(DAY) as i32
         }
     }
 
@@ -211,7 +214,7 @@ impl Day {
 
 impl fmt::Display for Day {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = Time::from_micros(i64::from(self.0) * 86_400_000_000).to_string();
+        let text = Time::from_micros(i64::from(self.0) * DAY).to_string();
         formatter.write_str(text.get(..10).unwrap_or(&text))
     }
 }

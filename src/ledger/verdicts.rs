@@ -261,7 +261,9 @@ impl SessionKeys {
     fn nearest_reports(&self, sources: &[Source]) -> NearestReports {
         let mut nearest = NearestReports::default();
         for imported in sources.iter().flat_map(|source| self.listed(source)) {
-            if let (Some(report), Ok((session, _))) = (&imported.beside, self.find(imported)) {
+            if let Some(report) = &imported.beside
+                && let Ok((session, _)) = self.find(imported)
+            {
                 let (about, directories) = place(imported, report, session);
                 nearest.add(about, directories, imported.verdict.passed);
             }

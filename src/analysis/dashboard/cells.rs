@@ -126,10 +126,9 @@ pub fn shipped(
     let days = whole(cells, turns::DAY)?;
     let outcomes = words.outcome.indexes(texts(cells, OUTCOME)?);
     let requests = texts(cells, MERGED_PULL_REQUEST)?;
-    let distinct = Dictionary::new(requests.iter().flatten().map(|request| Some(*request)), usize::MAX);
-    let requests: Vec<Option<i64>> =
-        requests.into_iter().map(|request| request.map(|request| number(distinct.index(Some(request))))).collect();
-    let key = |row: usize| [days[row], outcomes[row], requests[row]];
+    let numbers =
+        Dictionary::new(requests.iter().copied().flatten().map(Some), usize::MAX).indexes(requests.iter().copied());
+    let key = |row: usize| [days[row], outcomes[row], numbers[row].filter(|_| requests[row].is_some())];
     added_up(cells, all, selection, groups, &["day", OUTCOME, commits::PULL_REQUEST], key, &["cost"])
 }
 

@@ -5,10 +5,8 @@ use std::str::FromStr;
 use jiff::SpanRelativeTo;
 
 use super::bound::Bound;
+use crate::base::time::DAY;
 use crate::ledger::history::FOLLOWED_DAYS;
-
-/// In microseconds.
-const DAY: i64 = 86_400_000_000;
 
 /// Work whose branch has had no commit for so long is abandoned, and work of which more than half was removed so soon is rewritten: 14
 /// days, unless `--within` sets it.

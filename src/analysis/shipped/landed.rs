@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::history::{Commit, History, PullRequest};
-use super::rules::DAY;
 use crate::base::line_sketch::count_common;
+use crate::base::time::DAY;
 use crate::store::frames::commits;
 
 /// How long after a commit its squash may be made.

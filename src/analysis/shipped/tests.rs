@@ -6,9 +6,10 @@ use super::attribute::{Attribution, Attributor};
 use super::history::{Commit, File, History, PullRequest, Repository};
 use super::outcome::Outcome;
 use super::rule::Rule;
-use super::rules::{DAY, SECOND};
+use super::rules::SECOND;
 use super::session::{Call, Change, Session};
 use crate::analysis::rows::Within;
+use crate::base::time::DAY;
 
 const HOUR: i64 = 3600 * SECOND;
 const REPOSITORY: &str = "github.com/acme/shop";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::analysis::reports::content_doubts;
-use agentlogs::base::time::{self, Time};
+use agentlogs::base::time::{self, DAY, Time};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Histories, Lost, Repair, StoredFacts, Written};
@@ -19,9 +19,6 @@ use super::source::some_tables;
 use super::summary::{contents, report_damage};
 use crate::cli::args::{ArchiveCommand, DataSource, Reading};
 use crate::cli::settings::{Settings, archive_at};
-
-/// In microseconds.
-const DAY: i64 = 86_400_000_000;
 
 pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {

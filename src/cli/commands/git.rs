@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::analysis::working_directories::working_directories;
-use agentlogs::base::time::{self, Time};
+use agentlogs::base::time::{self, DAY, Time};
 use agentlogs::ingest::pull_requests;
 use agentlogs::ingest::repositories::{Options, Repository, Scanned, root_of};
 use agentlogs::model::history::History;
@@ -88,9 +88,6 @@ fn scan(args: GitScan, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     Ok(outcome)
 }
-
-/// In microseconds.
-const DAY: i64 = 86_400_000_000;
 
 /// Scans a repository, and adds its history to those of this run. Returns whether everything could be read.
 fn scan_one(root: &Path, known: &Histories, histories: &mut Vec<History>, options: Options) -> anyhow::Result<bool> {

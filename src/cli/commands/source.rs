@@ -71,7 +71,7 @@ impl Opened {
         }
     }
 
-    /// The facts of the sources.
+    /// The facts of the sources, and those of repositories.
     ///
     /// # Errors
     /// When they cannot be read.

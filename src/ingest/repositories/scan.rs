@@ -17,15 +17,13 @@ use super::problems::{Problem, Problems};
 use super::references::{References, read_references};
 use super::surviving;
 use super::walk::{Tips, newest, walk};
-use crate::base::time::Time;
+use crate::base::time::{DAY, Time};
 use crate::model::history::{Checkout, Commit, History, Identity};
 
 /// Before the first session of a repository.
 const BEFORE_SESSIONS: i64 = 30 * DAY;
 /// Before the newest commit of a repository without sessions.
 const BEFORE_NEWEST: i64 = 365 * DAY;
-/// In microseconds.
-const DAY: i64 = 86_400_000_000;
 
 /// What is scanned.
 #[derive(Debug, Clone, Copy)]

@@ -3,12 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::arrivals::Arrival;
-use crate::base::time::Time;
+use crate::base::time::{DAY, Time};
 use crate::model::history::{History, Lines};
 use crate::model::session::Operation;
-
-/// In microseconds.
-const DAY: i64 = 86_400_000_000;
 
 /// Lines that are gone after so long are gone soon.
 const SOON: i64 = 14 * DAY;

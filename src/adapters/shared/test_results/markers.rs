@@ -68,8 +68,14 @@ fn is_failed_test(line: &str) -> bool {
     let of_pytest = |rest: &str| rest.split([' ', ':']).next().is_some_and(is_python);
     (line.starts_with("test ") && line.ends_with("... FAILED"))
         || ["FAILED ", "ERROR "].iter().filter_map(|word| line.strip_prefix(word)).any(of_pytest)
-        // A search for two characters is much faster than splitting, and few lines contain them.
-        || line.contains("::") && line.split_once(" FAILED").is_some_and(|(test, _)| test.contains("::") && !test.contains(' '))
+        || is_failed_name(line)
+}
+
+/// `tests/a.py::b FAILED`.
+fn is_failed_name(line: &str) -> bool {
+    // A search for two characters is much faster than splitting, and few lines contain them.
+    let is_name = |test: &str| test.contains("::") && !test.contains(' ');
+    line.contains("::") && line.split_once(" FAILED").is_some_and(|(test, _)| is_name(test))
 }
 
 /// `Task :app:test FAILED`.

@@ -2,9 +2,10 @@
 //! three days. Without the bound, one long branch would get all sessions of months. A rebase changes when a commit was made, and not when
 //! it was written.
 
-use super::{DAY, TOLERANCE};
+use super::TOLERANCE;
 use crate::analysis::shipped::history::History;
 use crate::analysis::shipped::session::Session;
+use crate::base::time::DAY;
 
 /// How long after the session the next commit may be written.
 const LATEST: i64 = 3 * DAY;

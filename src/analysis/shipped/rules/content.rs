@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{DAY, TOLERANCE};
+use super::TOLERANCE;
 use crate::analysis::shipped::history::{Commit, History};
 use crate::analysis::shipped::session::{Change, Session};
 use crate::base::line_sketch::count_common;
+use crate::base::time::DAY;
 
 /// How long after a change it may be committed.
 const LATEST: i64 = 14 * DAY;
