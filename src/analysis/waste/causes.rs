@@ -29,13 +29,28 @@ pub(super) struct Finding {
 
 /// The sums of a cause and a tool.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+pub(super) struct Sum {
     waste_usd: f64,
     tokens: Option<i64>,
     cases: u32,
     /// The most expensive case.
     worst: f64,
     place: Option<Place>,
+}
+
+impl Sum {
+    /// Adds a case, if it cost anything.
+    pub(super) fn add(&mut self, waste_usd: f64, tokens: Option<i64>, place: Place) {
+        if waste_usd <= 0.0 {
+            return;
+        }
+        self.waste_usd += waste_usd;
+        self.tokens = tokens.map_or(self.tokens, |tokens| Some(self.tokens.unwrap_or(0).saturating_add(tokens)));
+        self.cases = self.cases.saturating_add(1);
+        if waste_usd > self.worst {
+            (self.worst, self.place) = (waste_usd, Some(place));
+        }
+    }
 }
 
 /// The causes of a session while they are computed.
@@ -93,15 +108,15 @@ impl<'a> Causes<'a> {
 
     /// Adds a case, if it cost anything.
     pub(super) fn add(&mut self, cause: Cause, tool: Option<u32>, waste_usd: f64, tokens: Option<i64>, place: Place) {
-        if waste_usd <= 0.0 {
-            return;
+        if waste_usd > 0.0 {
+            self.sums.entry((cause, tool)).or_default().add(waste_usd, tokens, place);
         }
-        let sum = self.sums.entry((cause, tool)).or_default();
-        sum.waste_usd += waste_usd;
-        sum.tokens = tokens.map_or(sum.tokens, |tokens| Some(sum.tokens.unwrap_or(0).saturating_add(tokens)));
-        sum.cases = sum.cases.saturating_add(1);
-        if waste_usd > sum.worst {
-            (sum.worst, sum.place) = (waste_usd, Some(place));
+    }
+
+    /// Sets the sums of a cause and a tool, to which nothing else is added. Those without a case are left out.
+    pub(super) fn set(&mut self, cause: Cause, tool: u32, sum: Sum) {
+        if sum.cases > 0 {
+            self.sums.insert((cause, Some(tool)), sum);
         }
     }
 

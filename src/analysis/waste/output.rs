@@ -1,20 +1,78 @@
 //! Results of tools that later requests read again from the cache.
 
-use std::collections::BTreeMap;
-
 use super::cause::Cause;
-use super::causes::Causes;
-use super::rows::{Call, READ};
+use super::causes::{Causes, Sum};
+use super::rows::{Call, READ, Turn};
 
 /// Bytes of a token, for results whose tokens are not logged.
 const BYTES_PER_TOKEN: i64 = 4;
 
-/// Tokens of a tool's results that are in the context.
-#[derive(Debug, Clone, Copy, Default)]
+/// A tool's results in the context of an agent.
 struct Carried<'a> {
+    tool: u32,
     tokens: i64,
     /// The largest result.
     largest: Option<(i64, &'a Call)>,
+    /// What requests of any agent of the session paid for such results.
+    sum: Sum,
+}
+
+/// The results in a context by tool, in the order in which the tools were first called. A session has few tools, and each of its
+/// requests needs the results of all of them.
+#[derive(Default)]
+struct Context<'a>(Vec<Carried<'a>>);
+
+impl<'a> Context<'a> {
+    fn tokens(&self) -> i64 {
+        self.0.iter().fold(0, |sum, carried| sum.saturating_add(carried.tokens))
+    }
+
+    /// Removes all results.
+    fn clear(&mut self) {
+        for carried in &mut self.0 {
+            (carried.tokens, carried.largest) = (0, None);
+        }
+    }
+
+    /// Adds a result of a call.
+    fn add(&mut self, tokens: i64, call: &'a Call) {
+        let known = self.0.iter().position(|carried| carried.tool == call.tool);
+        let position = known.unwrap_or_else(|| {
+            self.0.push(Carried { tool: call.tool, tokens: 0, largest: None, sum: Sum::default() });
+            self.0.len() - 1
+        });
+        let Some(carried) = self.0.get_mut(position) else { return };
+        carried.tokens = carried.tokens.saturating_add(tokens);
+        if carried.largest.is_none_or(|(largest, _)| tokens > largest) {
+            carried.largest = Some((tokens, call));
+        }
+    }
+
+    /// Removes the results that a smaller context no longer contains: they become fewer as the context does, and are never more than it
+    /// grew since its start.
+    fn shrink(&mut self, before: Option<i64>, now: Option<i64>, start: Option<i64>) {
+        let (Some(now), Some(start)) = (now, start) else { return };
+        let sum = self.tokens();
+        let most = before.filter(|before| now < *before).map_or(sum, |before| scaled(sum, now, before));
+        let most = most.min((now - start).max(0));
+        if most < sum {
+            for carried in &mut self.0 {
+                carried.tokens = scaled(carried.tokens, most, sum);
+            }
+        }
+    }
+
+    /// Adds what a request paid to read `read` of all the tokens: each tool has the share of its own.
+    fn pay(&mut self, waste_usd: f64, read: i64, turn: &Turn) {
+        let tokens = self.tokens() as f64;
+        for carried in self.0.iter_mut().filter(|carried| carried.tokens > 0) {
+            let share = carried.tokens as f64 / tokens;
+            let place = carried.largest.map_or(turn.place, |(_, call)| call.place);
+            #[expect(clippy::cast_possible_truncation, reason = "at most the tokens of a request")]
+            let own = (read as f64 * share) as i64;
+            carried.sum.add(waste_usd * share, Some(own), place);
+        }
+    }
 }
 
 /// The results of calls, from the second request after them on: the first one needs them.
@@ -29,8 +87,9 @@ pub(super) fn carried(causes: &mut Causes<'_>) {
     // The calls of each response together, in their order.
     let mut of_turns: Vec<&Call> = session.calls.iter().filter(|call| call.turn.is_some()).collect();
     of_turns.sort_by_key(|call| call.turn);
+    let mut context = Context::default();
     for thread in causes.threads.clone() {
-        let mut context: BTreeMap<u32, Carried<'_>> = BTreeMap::new();
+        context.clear();
         // The context of the first request since the last compaction.
         let mut start: Option<i64> = None;
         for (index, position) in thread.iter().enumerate() {
@@ -46,32 +105,24 @@ pub(super) fn carried(causes: &mut Causes<'_>) {
                 continue;
             }
             start = start.or(before.context()).or(turn.context());
-            shrink(&mut context, before.context(), turn.context(), start);
-            let tokens: i64 = context.values().map(|carried| carried.tokens).sum();
+            context.shrink(before.context(), turn.context(), start);
+            let tokens = context.tokens();
             let read = tokens.min(turn.tokens[READ].or_zero());
             if let Some(Some(budget)) = causes.budgets.get_mut(*position)
                 && tokens > 0
                 && let Some(unit) = budget.unit(READ)
             {
-                let waste = budget.take(READ, unit * read as f64);
-                for (tool, carried) in &context {
-                    let share = carried.tokens as f64 / tokens as f64;
-                    let place = carried.largest.map_or(turn.place, |(_, call)| call.place);
-                    #[expect(clippy::cast_possible_truncation, reason = "at most the tokens of a request")]
-                    let own = (read as f64 * share) as i64;
-                    causes.add(Cause::OutputCarried, Some(*tool), waste * share, Some(own), place);
-                }
+                context.pay(budget.take(READ, unit * read as f64), read, turn);
             }
             // The request after this one reads the results of the response before.
             let grown = turn.context().zip(before.context()).map(|(now, before)| (now - before).max(0));
             for (tokens, call) in results(calls_of(&of_turns, before.number), grown) {
-                let carried = context.entry(call.tool).or_default();
-                carried.tokens = carried.tokens.saturating_add(tokens);
-                if carried.largest.is_none_or(|(largest, _)| tokens > largest) {
-                    carried.largest = Some((tokens, call));
-                }
+                context.add(tokens, call);
             }
         }
+    }
+    for Carried { tool, sum, .. } in context.0 {
+        causes.set(Cause::OutputCarried, tool, sum);
     }
 }
 
@@ -81,20 +132,6 @@ fn calls_of<'c, 'a>(calls: &'c [&'a Call], turn: i64) -> &'c [&'a Call] {
     let own = calls.get(start..).unwrap_or_default();
     let count = own.iter().take_while(|call| call.turn == Some(turn)).count();
     own.get(..count).unwrap_or_default()
-}
-
-/// Results that a smaller context no longer contains: they become fewer as the context does, and are never more than it grew since
-/// its start.
-fn shrink(carried: &mut BTreeMap<u32, Carried<'_>>, before: Option<i64>, now: Option<i64>, start: Option<i64>) {
-    let (Some(now), Some(start)) = (now, start) else { return };
-    let sum = carried.values().fold(0, |sum: i64, it| sum.saturating_add(it.tokens));
-    let most = before.filter(|before| now < *before).map_or(sum, |before| scaled(sum, now, before));
-    let most = most.min((now - start).max(0));
-    if most < sum {
-        for carried in carried.values_mut() {
-            carried.tokens = scaled(carried.tokens, most, sum);
-        }
-    }
 }
 
 /// `tokens * part / whole`, rounded down.

@@ -117,6 +117,8 @@ struct Prices<'c> {
     pricer: Pricer<'c>,
     rates: Vec<TurnRates>,
     numbers: HashMap<[u64; 10], u32>,
+    /// The last entry of `numbers` that was looked up: most responses have the prices of the one before.
+    last: Option<([u64; 10], u32)>,
 }
 
 impl Prices<'_> {
@@ -134,11 +136,15 @@ impl Prices<'_> {
         for (to, from) in key.iter_mut().zip(bits(&rates.rates).into_iter().chain(of_ordinary)) {
             *to = from;
         }
+        if let Some((_, number)) = self.last.filter(|(last, _)| *last == key) {
+            return Some(number);
+        }
         let next = u32::try_from(self.rates.len()).ok()?;
         let number = *self.numbers.entry(key).or_insert(next);
         if number == next {
             self.rates.push(rates);
         }
+        self.last = Some((key, number));
         Some(number)
     }
 }
@@ -263,7 +269,8 @@ fn turns(
 ) -> PolarsResult<(Sorted<Turn>, Vec<TurnRates>)> {
     let table = tables.table(turns::TABLE).filter(col(turns::GRAIN).eq(lit("turn")));
     let table = table.with_column(col(turns::COST_USD).alias(STORED_COST)).with_columns(choices.cost.columns());
-    let mut prices = Prices { pricer: Pricer::new(choices.catalog), rates: Vec::new(), numbers: HashMap::default() };
+    let mut prices =
+        Prices { pricer: Pricer::new(choices.catalog), rates: Vec::new(), numbers: HashMap::default(), last: None };
     let mut models = Names::default();
     let mut found: Vec<(usize, Turn)> = Vec::new();
     for_each_batch(table, |turns: &TurnColumns| {
