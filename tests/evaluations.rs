@@ -232,11 +232,13 @@ fn a_baseline_fails_only_for_what_became_worse() {
 #[test]
 fn exports_have_the_verdicts_of_sessions() {
     let folder = tempfile::tempdir().unwrap();
-    let export = |kind: &str| {
-        let directory = folder.path().join(kind);
-        command(&["export", directory.to_str().unwrap(), "--as", kind, "--logs", "demo/jobs"]);
+    let export_with = |kind: &str, arguments: &[&str]| {
+        let directory = folder.path().join([&[kind], arguments].concat().join(" "));
+        let export = ["export", directory.to_str().unwrap(), "--as", kind, "--logs", "demo/jobs"];
+        command(&[&export, arguments].concat());
         directory
     };
+    let export = |kind: &str| export_with(kind, &[]);
     let lines = |path: &Path| -> Vec<Value> {
         let text = fs::read_to_string(path).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -250,6 +252,10 @@ fn exports_have_the_verdicts_of_sessions() {
     let sessions = lines(&export("jsonl").join("sessions.jsonl"));
     assert_eq!(counts(&mut sessions.iter().map(|session| session["passed"].as_bool())), [7, 16, 1]);
     assert!(sessions.iter().all(|session| session["task"].is_string() && session["trial"].is_string()));
+    let by_week = export_with("jsonl", &["--partition-by", "week"]).join("sessions");
+    let weeks = fs::read_dir(by_week).unwrap().flat_map(|week| lines(&week.unwrap().path().join("part-0.jsonl")));
+    let weeks: Vec<Value> = weeks.collect();
+    assert_eq!(counts(&mut weeks.iter().map(|session| session["passed"].as_bool())), [7, 16, 1]);
     let header = fs::read_to_string(export("csv").join("sessions.csv")).unwrap();
     assert!(header.lines().next().unwrap().ends_with(",passed,task,trial"), "{header}");
     let documents = fs::read_dir(export("atif")).unwrap();
@@ -263,4 +269,12 @@ fn exports_have_the_verdicts_of_sessions() {
         spans.matches(&format!(r#"{{"key":"agentlogs.passed","value":{{"boolValue":{passed}}}}}"#)).count()
     };
     assert_eq!((stated("false"), stated("true")), (7, 16));
+    let trace = fs::read_to_string(export("perfetto").join("perfetto.json")).unwrap();
+    let trace: Value = serde_json::from_str(&trace).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap().iter();
+    let processes = events.filter(|event| event["name"] == "process_name" && event["ph"] == "M");
+    // The first one has the sums of all sessions.
+    let names: Vec<&str> = processes.filter_map(|event| event["args"]["name"].as_str()).collect();
+    let named = |verdict: &str| names.iter().filter(|name| name.ends_with(verdict)).count();
+    assert_eq!((named(" failed"), named(" passed"), names.len()), (7, 16, 1 + 24), "{names:?}");
 }

@@ -25,6 +25,8 @@ mod dashboard;
 mod databases;
 #[cfg(feature = "archive")]
 mod drift;
+#[cfg(feature = "cloud")]
+mod endpoint;
 #[cfg(feature = "archive")]
 mod evaluations;
 #[cfg(feature = "archive")]

@@ -18,6 +18,8 @@ pub use file::{Access, TEXTS, write_file};
 pub use focus::{FOCUS_TABLES, FOCUS_VERSION, Focus, Unpriced};
 pub use lake::{Error as LakeError, Facts, LakeExport};
 pub use otlp::Traces;
+#[cfg(feature = "cloud")]
+pub use otlp::{Endpoint, EndpointError, Sent, Signal};
 pub use perfetto::{Timeline, Written};
 pub use tables::{FileKind, in_scope, write};
 pub use trajectory::{Trajectories, Trajectory};

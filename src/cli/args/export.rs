@@ -42,6 +42,7 @@ Examples:
   agentlogs export lake --as lake
   agentlogs export trajectories --as atif --label experiment=base
   agentlogs export trace --as perfetto --project shop --since 2026-11-20
+  agentlogs export traces --as otlp --endpoint http://localhost:4318 --last 1d
   agentlogs export costs --as focus --since 2026-11 --timezone UTC
   agentlogs export evidence --as evidence --label prompt=new
 
@@ -66,6 +67,9 @@ pub struct Export {
     /// With --as evidence, include the records of the logs around the line that shows each failure
     #[arg(long)]
     pub with_text: bool,
+    /// With --as otlp, also send what is written to this receiver of OTLP over HTTP, such as http://localhost:4318
+    #[arg(long, value_name = "URL")]
+    pub endpoint: Option<String>,
     #[command(flatten)]
     pub filters: Filters,
     #[command(flatten)]

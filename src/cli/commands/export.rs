@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use agentlogs::analysis::evidence::{self, Pack, Texts};
 use agentlogs::analysis::export::{
-    Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Timeline, Traces, Trajectories, Unpriced,
-    Written, in_scope, with_verdicts, write, write_file,
+    Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Timeline, Trajectories, Unpriced, Written,
+    in_scope, with_verdicts, write, write_file,
 };
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::store::archive::RepositoryFacts;
@@ -16,6 +16,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum as _;
 use clap::builder::PossibleValue;
 
+use super::otlp::{self, Receiver};
 use super::output::{complain, say};
 use super::resolve::{report_error, scope, state_left_out, state_lower_bound, state_unmatched};
 use super::source::{catalog, open, some_tables};
@@ -36,6 +37,7 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     let with_facts = args.kind == Kind::Lake && !args.without_facts;
     let partitions = partitions(&args);
+    let receiver = args.endpoint.as_deref().map(Receiver::at).transpose()?;
     let scope = scope(args.filters, settings);
     let opened = open(args.source, settings, &TABLES, with_facts)?;
     let mut tables = opened.frames.clone();
@@ -45,7 +47,8 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
         state_left_out("", &left_out, "session", "start");
         state_unmatched("", &opened.frames, &scope);
     }
-    if partitions.is_none() {
+    // A lake has the tables of an archive, as commands read it in place of one.
+    if args.kind != Kind::Lake {
         tables = with_verdicts(tables, &opened.frames)?;
     }
     let access = Access::of(&tables)?;
@@ -69,21 +72,7 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
     let written_to = |what: String| say(&format!("{what} written to {}", shown(&args.directory).display()));
     if args.kind == Kind::Otlp {
-        let traces = Traces::new(&tables)?;
-        let path = args.directory.join("otlp.jsonl");
-        write_file(&path, access, |out| traces.write(out)).with_context(|| path.display().to_string())?;
-        let path = args.directory.join("otlp-metrics.jsonl");
-        let mut untimed = 0;
-        let written = write_file(&path, access, |out| {
-            untimed = traces.write_metrics(out)?;
-            Ok(())
-        });
-        written.with_context(|| path.display().to_string())?;
-        written_to(counted(traces.sessions(), "session"));
-        if untimed > 0 {
-            complain(format_args!("{} without a known time have no metrics", counted(untimed, "session")));
-        }
-        return Ok(Outcome::Done);
+        return otlp::export(&tables, &args.directory, access, receiver.as_ref());
     }
     if args.kind == Kind::Perfetto {
         let path = args.directory.join("perfetto.json");
@@ -207,6 +196,9 @@ fn check(args: &Export) -> Result<(), WrongCommandLine> {
         let kind = args.kind.to_possible_value();
         let kind = kind.as_ref().map_or("", PossibleValue::get_name);
         return wrong(format!("--table cannot be used with --as {kind}, which writes sessions"));
+    }
+    if args.endpoint.is_some() && args.kind != Kind::Otlp {
+        return wrong("--endpoint is for --as otlp".to_owned());
     }
     if args.with_text && args.kind != Kind::Evidence {
         return wrong("--with-text is for --as evidence".to_owned());

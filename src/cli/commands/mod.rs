@@ -20,6 +20,7 @@ pub mod ingest;
 pub mod inspect;
 pub mod lists;
 pub mod mcp;
+mod otlp;
 mod outcome;
 mod output;
 pub mod overview;
