@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use agentlogs::adapters::shared::builder::Retention;
+use agentlogs::base::time::Day;
 use agentlogs::model::source::Source;
 use agentlogs::prices::{Table, TableKind};
 use agentlogs::store::archive::{self, Archive};
@@ -250,7 +251,7 @@ static SMALL: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
         writer.add(source);
     }
     let own = b"[[models]]\nmodel = \"mine\"\n[[models.prices]]\ninput = 1.0\noutput = 2.0\n";
-    writer.write_own_prices(&Table::parse(own).unwrap()).unwrap();
+    writer.write_own_prices(&Table::parse(own, Day(0)).unwrap()).unwrap();
     writer.commit().unwrap();
     folder
 });

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentlogs::base::time::Time;
+use agentlogs::base::time::{Day, Time};
 use agentlogs::model::session::Tokens;
-use agentlogs::prices::{Catalog, LongContext, Priced, Pricer, Request, Rule, Table, TableKind, Unpriced};
+use agentlogs::prices::{
+    Catalog, LongContext, Priced, Pricer, Request, Rule, Table, TableKind, Unpriced, without_host,
+};
 use proptest::prelude::*;
 
 fn tokens(input: i64, output: i64, cache_read: i64, cache_write: i64) -> Tokens {
@@ -281,7 +283,8 @@ fn the_catalog_is_sane() {
         }
         // The rules of a user's table apply here too.
         let table = serde_json::to_string(entry).unwrap();
-        assert!(Table::parse(table.as_bytes()).is_ok(), "{name}: {:?}", Table::parse(table.as_bytes()));
+        let table = Table::parse_json_lines(table.as_bytes());
+        assert!(table.is_ok(), "{name}: {table:?}");
         assert!(entry.prices.first().is_some_and(|it| it.from.is_none()), "{name} has no first price");
         let is_free = entry.model.ends_with(":free");
         for period in &entry.prices {
@@ -378,6 +381,9 @@ fn old_models_are_in() {
     }
 }
 
+/// 2026-11-27.
+const TODAY: Day = Day(20_784);
+
 const OWN: &str = r#"
 [[models]]
 provider = "anthropic"
@@ -402,9 +408,9 @@ long_context = [{ above = 100000, input = 20, output = 40 }]
 
 #[test]
 fn own_prices_come_first_where_they_hold() {
-    let table = Table::parse(OWN.as_bytes()).unwrap();
+    let table = Table::parse(OWN.as_bytes(), TODAY).unwrap();
     assert_eq!((table.kind, table.entries.len()), (TableKind::Toml, 2));
-    let again = Table::parse(table.to_json_lines().as_bytes()).unwrap();
+    let again = Table::parse(table.to_json_lines().as_bytes(), TODAY).unwrap();
     assert_eq!((again.kind, &again.entries), (TableKind::JsonLines, &table.entries));
 
     let catalog = Catalog::built_in().under(table.entries);
@@ -439,7 +445,7 @@ fn the_two_public_tables_are_read() {
         {"prices": {"input_mtok": {"base": 0.3, "tiers": [{"start": 200000, "price": 0.6}]}, "output_mtok": 1, "cache_read_mtok": 0.03}},
         {"constraint": {"start_date": "2026-10-01"}, "prices": {"input_mtok": 3, "output_mtok": 10}}]},
       {"id": "acme-speech", "match": {"equals": "acme-speech"}, "prices": {"audio_hours": 3}}]}]"#;
-    let read = |bytes: &[u8]| Table::parse(bytes).unwrap();
+    let read = |bytes: &[u8]| Table::parse(bytes, TODAY).unwrap();
     let (litellm, genai) = (read(litellm), read(genai));
     assert_eq!((litellm.kind, litellm.entries.len(), litellm.skipped), (TableKind::LiteLlm, 2, 1));
     assert_eq!((genai.kind, genai.entries.len(), genai.skipped), (TableKind::GenaiPrices, 1, 1));
@@ -464,6 +470,102 @@ fn the_two_public_tables_are_read() {
     }
 }
 
+/// The entries of a table, one per line as they are stored.
+fn lines_of(table: &str) -> String {
+    Table::parse(table.as_bytes(), TODAY).unwrap().to_json_lines()
+}
+
+/// Service tiers as shares, dated prices of tiers, hours, steps and names of genai-prices.
+#[test]
+fn the_rules_of_genai_prices_are_read() {
+    let table = r#"[{"id": "x-ai", "models": [
+      {"id": "a-1", "match": {"or": [{"equals": "a-one"}, {"starts_with": "a-1-2026-"}, {"starts_with": "a-1-2026-01-"}, {"contains": "b"}]},
+        "prices": {"input_mtok": 0.25, "output_mtok": 1, "cache_read_mtok": {"base": 0.025, "tiers": [{"start": 1000, "price": 0.05}]}},
+        "price_variants": [
+          {"when": {"processing": "batch"}, "constraint": {"start_date": "2026-11-28"}, "prices": {"input_mtok": 9, "output_mtok": 9}},
+          {"when": {"processing": "batch"}, "constraint": {"start_date": "2026-11-27"}, "prices": {"input_mtok": 0.125, "output_mtok": 0.5, "cache_read_mtok": 0.012}},
+          {"when": {"processing": "batch"}, "prices": {"input_mtok": 8, "output_mtok": 8}},
+          {"when": {"service_tier": "flex"}, "prices": {"input_mtok": 0.13, "output_mtok": 0.5}},
+          {"when": {"service_tier": "priority"}, "prices": {"input_mtok": 0.5, "output_mtok": 2, "cache_read_mtok": 0.05}},
+          {"when": {"service_tier": "fast"}, "prices": {"input_mtok": 0.5, "output_mtok": 2, "cache_read_mtok": 0.05}},
+          {"when": {"service_tier": "default"}, "prices": {}},
+          {"when": {"service_tier": "flex", "route": "eu"}, "prices": {"input_mtok": 7, "output_mtok": 7}}]},
+      {"id": "a-2", "prices": [
+        {"prices": {"input_mtok": 1, "output_mtok": 2}},
+        {"constraint": {"start_date": "2026-01-01"}, "prices": {"input_mtok": 2, "output_mtok": 4}},
+        {"constraint": {"start_time": "01:00:00Z", "end_time": "04:00:00Z"}, "prices": {"input_mtok": 3, "output_mtok": 6}},
+        {"constraint": {"start_time": "06:00", "end_time": "10:00"}, "prices": {"input_mtok": 3, "output_mtok": 6}}],
+        "price_variants": [{"when": {"speed": "fast"}, "prices": {"input_mtok": 8, "output_mtok": 8}}]}]}]"#;
+    let step = r#"{"above":1000,"input":0.25,"output":1.0,"cache_read":0.05}"#;
+    let tiers = r#"{"batch":0.5,"flex":{"input":0.52,"output":0.5,"cache_read":1.0,"cache_write":0.52},"priority":{"input":2.0,"output":2.0,"cache_read":2.0,"cache_write":2.0,"long_context":1.0}}"#;
+    let periods = r#"{"input":1.0,"output":2.0},{"from":"2026-01-01","input":2.0,"output":4.0},{"from":"2026-01-01","hours":[["01:00","04:00"],["06:00","10:00"]],"input":3.0,"output":6.0}"#;
+    let fast = r#"{"input":4.0,"output":2.0,"cache_read":4.0,"cache_write":4.0}"#;
+    let expected = format!(
+        r#"{{"provider":"xai","model":"a-1","aliases":["a-one","a-1-2026-01"],"prices":[{{"input":0.25,"output":1.0,"cache_read":0.025,"long_context":[{step}]}}],"tiers":{tiers}}}
+{{"provider":"xai","model":"a-2","prices":[{periods}],"tiers":{{"fast":{fast}}}}}
+"#
+    );
+    assert_eq!(lines_of(table), expected);
+}
+
+/// Ranges of sizes, service tiers, regions and names of hosts of LiteLLM.
+#[test]
+fn the_rules_of_litellm_are_read() {
+    let table = r#"{
+      "anthropic.claude-x-1-20270101-v1:0": {"input_cost_per_token": 3.0000000001e-06, "output_cost_per_token": 1.5e-05,
+        "cache_read_input_token_cost": 0, "litellm_provider": "bedrock", "mode": "chat"},
+      "azure/eu/m-1": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "litellm_provider": "azure", "mode": "chat",
+        "regional_processing_uplift_multiplier_eu": 1.1, "provider_specific_entry": {"us": 1.2, "fast": 6.0},
+        "search_context_cost_per_query": {"search_context_size_medium": 0.01}},
+      "dashscope/q-1": {"litellm_provider": "dashscope", "mode": "chat", "tiered_pricing": [
+        {"range": [32000, 64000], "input_cost_per_token": 2e-06, "output_cost_per_token": 4e-06},
+        {"range": [0, 32000], "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "cache_read_input_token_cost": 1e-07}]},
+      "gpt-x": {"litellm_provider": "openai", "mode": "responses",
+        "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, "cache_read_input_token_cost": 1e-07,
+        "input_cost_per_token_above_200k_tokens": 2e-06, "output_cost_per_token_above_200k_tokens": 4e-06,
+        "input_cost_per_token_batches": 5e-07, "output_cost_per_token_batches": 1e-06,
+        "input_cost_per_token_flex": 1e-06, "output_cost_per_token_flex": 2e-06, "cache_read_input_token_cost_flex": 1e-07,
+        "input_cost_per_token_priority": 2e-06, "output_cost_per_token_priority": 4e-06, "cache_read_input_token_cost_priority": 2e-07}}"#;
+    let steps = r#"[{"above":32000,"input":2.0,"output":4.0}]"#;
+    let long = r#"[{"above":200000,"input":2.0,"output":4.0,"cache_read":0.1}]"#;
+    let tiers = r#"{"batch":{"input":0.5,"output":0.5,"cache_read":1.0,"cache_write":0.5},"priority":{"input":2.0,"output":2.0,"cache_read":2.0,"cache_write":2.0,"long_context":1.0}}"#;
+    let expected = format!(
+        r#"{{"provider":"bedrock","model":"claude-x-1-20270101","aliases":["anthropic.claude-x-1-20270101-v1:0"],"prices":[{{"input":3.0,"output":15.0}}]}}
+{{"provider":"azure","model":"eu/m-1","prices":[{{"input":1.0,"output":2.0,"web_search":10.0}}],"tiers":{{"fast":6.0}},"regions":{{"eu":1.1,"us":1.2}}}}
+{{"provider":"alibaba","model":"q-1","prices":[{{"input":1.0,"output":2.0,"cache_read":0.1,"long_context":{steps}}}]}}
+{{"provider":"openai","model":"gpt-x","prices":[{{"input":1.0,"output":2.0,"cache_read":0.1,"long_context":{long}}}],"tiers":{tiers}}}
+"#
+    );
+    assert_eq!(lines_of(table), expected);
+
+    // A region without a price of its own has that of the name without a region.
+    let catalog = Catalog::built_in().under(Table::parse(table.as_bytes(), TODAY).unwrap().entries);
+    for name in ["us.anthropic.claude-x-1-20270101-v1:0", "anthropic.claude-x-1-20270101-v1:0"] {
+        assert_eq!(catalog.find(None, name).map(|it| it.entries[0].provider.as_str()), Some("bedrock"), "{name}");
+    }
+}
+
+/// What hosts add to names.
+#[test]
+fn names_of_hosts_are_divided() {
+    for (host, name, expected) in [
+        ("bedrock", "us.anthropic.claude-x-1-20270101-v1:0", Some(("claude-x-1-20270101", Some("us")))),
+        ("bedrock", "nvidia.nemotron-nano-9b-v2", Some(("nemotron-nano-9b", None))),
+        ("bedrock", "in.writer.palmyra-x5-v1:0", Some(("palmyra-x5", Some("in")))),
+        ("bedrock", "us-east-1/anthropic.claude-x-1", None),
+        ("bedrock", "claude-x-1", None),
+        ("azure", "azure/eu/gpt-x", Some(("gpt-x", Some("eu")))),
+        ("azure", "global-standard/gpt-x", Some(("gpt-x", Some("global")))),
+        ("azure", "azure/us-gov/gpt-x", Some(("gpt-x", Some("us-gov")))),
+        ("azure", "gpt-x", Some(("gpt-x", None))),
+    ] {
+        let expected =
+            expected.map(|(name, region): (&str, Option<&str>)| (name.to_owned(), region.map(str::to_owned)));
+        assert_eq!(without_host(host, name), expected, "{name}");
+    }
+    assert!(price(row("nvidia.nemotron-nano-9b-v2")).is_ok());
+}
+
 #[test]
 fn a_wrong_table_says_what_is_wrong() {
     for (text, expected) in [
@@ -482,7 +584,7 @@ fn a_wrong_table_says_what_is_wrong() {
             "x/a: prices from 2026-02-02 until 2026-02-02 hold on no day",
         ),
     ] {
-        let error = Table::parse(text.as_bytes()).unwrap_err();
+        let error = Table::parse(text.as_bytes(), TODAY).unwrap_err();
         let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
         let error = format!("{error}: {source}");
         assert!(error.contains(expected), "{text}: {error}");

@@ -5,7 +5,7 @@ use std::thread;
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Driver, Hints, Parsed, Step, TABLES};
-use agentlogs::base::time::Time;
+use agentlogs::base::time::{Day, Time};
 use agentlogs::input::containers::{self, Container};
 use agentlogs::input::database;
 use agentlogs::input::open::{self, Budget, Limit};
@@ -306,8 +306,8 @@ pub fn check_prices(it: &Priced<'_>) {
         assert_eq!(found(), found());
     };
     check(Catalog::built_in());
-    if let Ok(table) = Table::parse(it.table) {
-        let again = Table::parse(table.to_json_lines().as_bytes());
+    if let Ok(table) = Table::parse(it.table, Day(20_000)) {
+        let again = Table::parse_json_lines(table.to_json_lines().as_bytes());
         assert!(table.entries.is_empty() || again.is_ok_and(|it| it.entries == table.entries));
         check(&Catalog::built_in().under(table.entries));
     }

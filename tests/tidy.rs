@@ -292,7 +292,7 @@ fn source_files_are_short() {
 /// The first line of each file is a description of the module.
 #[test]
 fn every_module_has_a_header() {
-    for (name, text) in source_files("src").into_iter().chain(source_files("tests")) {
+    for (name, text) in ["src", "tests", "scripts"].into_iter().flat_map(source_files) {
         assert!(text.starts_with("//! "), "{name} does not begin with a `//!` comment");
     }
 }
@@ -358,8 +358,11 @@ fn comments_and_documents_use_plain_english() {
 /// All Rust files below a directory of the repository: their paths, with `/`, and their texts. `""` is all directories with
 /// Rust files.
 fn source_files(directory: &str) -> Vec<(String, String)> {
-    let directories =
-        if directory.is_empty() { vec!["src", "tests", "benches", "fuzz/fuzz_targets"] } else { vec![directory] };
+    let directories = if directory.is_empty() {
+        vec!["src", "tests", "benches", "fuzz/fuzz_targets", "scripts"]
+    } else {
+        vec![directory]
+    };
     let mut files = Vec::new();
     for directory in directories {
         for entry in walkdir::WalkDir::new(root().join(directory)).sort_by_file_name() {

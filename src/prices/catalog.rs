@@ -1,6 +1,6 @@
 //! The catalog: all models with their prices, by name.
 //!
-//! The built-in catalog is `catalog.jsonl`, which `scripts/prices.py` writes: see
+//! The built-in catalog is `catalog.jsonl`, which `scripts/make_catalog` writes: see
 //! docs/prices.md#where-the-built-in-prices-are-from. A user's own prices have the same shape and take precedence.
 
 use std::borrow::Cow;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::clock::Clock;
-use super::rates::{Period, Share};
+use super::rates::Period;
+use super::share::Share;
 use crate::base::time::{Day, Time};
 
 /// One model at one provider.

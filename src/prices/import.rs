@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::entry::Entry;
 use super::spelling::provider_id;
 use super::validate::find_problem;
-use super::{genai_prices, litellm};
+use crate::base::time::Day;
 
 /// Which kind of table was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,25 +90,34 @@ struct TomlTable {
 }
 
 impl Table {
-    /// Reads a table, and detects its kind.
+    /// Reads a table, and detects its kind. `today` decides which of several dated prices of a service tier applies.
     ///
     /// # Errors
     ///
     /// If the table is of an unknown kind, or contains an invalid price or name.
-    pub fn parse(bytes: &[u8]) -> Result<Self, ImportError> {
-        let text = std::str::from_utf8(bytes).map_err(|_| ImportError::NotText)?.trim_start_matches('\u{feff}').trim();
+    pub fn parse(bytes: &[u8], today: Day) -> Result<Self, ImportError> {
+        let text = text(bytes)?;
         let next = text.chars().skip(1).find(|it| !it.is_whitespace());
         let table = match text.chars().next() {
-            Some('{') => Self::from_object(text)?,
+            Some('{') => Self::from_object(text, today)?,
             // A TOML table may begin with `[[models]]`.
             Some('[') if matches!(next, Some('{' | ']')) => {
                 let value =
                     serde_json::from_str(text).map_err(|error| ImportError::Json { line: error.line(), error })?;
-                Self::from_genai_prices(value)?
+                Self::from_genai_prices(value, today)?
             }
             _ => return Self::of_user(toml::from_str::<TomlTable>(text)?.models),
         };
         table.checked()
+    }
+
+    /// Reads the output of [`Self::to_json_lines`].
+    ///
+    /// # Errors
+    ///
+    /// If a line is not an entry, or contains an invalid price or name.
+    pub fn parse_json_lines(bytes: &[u8]) -> Result<Self, ImportError> {
+        Self::from_lines(text(bytes)?)?.checked()
     }
 
     /// A table of models that a user wrote.
@@ -136,7 +145,7 @@ impl Table {
         Ok(self)
     }
 
-    /// The table with one entry per line, as it is stored. [`Table::parse`] reads it.
+    /// The table with one entry per line, as it is stored. [`Table::parse`] reads it, too.
     pub fn to_json_lines(&self) -> String {
         let mut text = String::new();
         for line in self.entries.iter().filter_map(|it| serde_json::to_string(it).ok()) {
@@ -145,19 +154,22 @@ impl Table {
         text
     }
 
-    fn from_object(text: &str) -> Result<Self, ImportError> {
+    fn from_lines(text: &str) -> Result<Self, ImportError> {
+        let entry =
+            |(index, line)| serde_json::from_str(line).map_err(|error| ImportError::Json { line: index + 1, error });
+        let entries = text.lines().enumerate().filter(|(_, it)| !it.trim().is_empty()).map(entry);
+        Ok(Self { kind: TableKind::JsonLines, entries: entries.collect::<Result<_, _>>()?, skipped: 0 })
+    }
+
+    fn from_object(text: &str, today: Day) -> Result<Self, ImportError> {
         let first = text.lines().next().unwrap_or_default();
         if serde_json::from_str::<Entry>(first).is_ok() {
-            let entry = |(index, line)| {
-                serde_json::from_str(line).map_err(|error| ImportError::Json { line: index + 1, error })
-            };
-            let entries = text.lines().enumerate().filter(|(_, it)| !it.trim().is_empty()).map(entry);
-            return Ok(Self { kind: TableKind::JsonLines, entries: entries.collect::<Result<_, _>>()?, skipped: 0 });
+            return Self::from_lines(text);
         }
         let value: Value =
             serde_json::from_str(text).map_err(|error| ImportError::Json { line: error.line(), error })?;
         if value.get("providers").is_some_and(Value::is_array) {
-            return Self::from_genai_prices(value.get("providers").cloned().unwrap_or_default());
+            return Self::from_genai_prices(value.get("providers").cloned().unwrap_or_default(), today);
         }
         let Value::Object(models) = value else { return Err(ImportError::Unknown) };
         if !models.values().any(|it| it.get("litellm_provider").is_some()) {
@@ -165,7 +177,7 @@ impl Table {
         }
         let mut table = Self { kind: TableKind::LiteLlm, entries: Vec::new(), skipped: 0 };
         for (name, model) in &models {
-            match litellm::entry(name, model) {
+            match Entry::from_litellm(name, model) {
                 Some(entry) => table.entries.push(entry),
                 None => table.skipped += usize::from(name != "sample_spec"),
             }
@@ -173,7 +185,7 @@ impl Table {
         Ok(table)
     }
 
-    fn from_genai_prices(value: Value) -> Result<Self, ImportError> {
+    fn from_genai_prices(value: Value, today: Day) -> Result<Self, ImportError> {
         let Value::Array(providers) = value else { return Err(ImportError::Unknown) };
         if !providers.iter().all(|it| it.get("models").is_some_and(Value::is_array)) {
             return Err(ImportError::Unknown);
@@ -182,7 +194,7 @@ impl Table {
         for provider in &providers {
             let id = provider.get("id").and_then(Value::as_str).unwrap_or_default();
             for model in provider.get("models").and_then(Value::as_array).into_iter().flatten() {
-                match genai_prices::entry(id, model) {
+                match Entry::from_genai_prices(id, model, today) {
                     Some(entry) => table.entries.push(entry),
                     None => table.skipped += 1,
                 }
@@ -190,4 +202,10 @@ impl Table {
         }
         Ok(table)
     }
+}
+
+/// The text of a table without a byte order mark.
+fn text(bytes: &[u8]) -> Result<&str, ImportError> {
+    let text = std::str::from_utf8(bytes).map_err(|_| ImportError::NotText)?;
+    Ok(text.trim_start_matches('\u{feff}').trim())
 }

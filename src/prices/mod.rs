@@ -3,13 +3,15 @@
 //! ```text
 //! catalog       all models by name: the built-in table and a user's own
 //! entry         one model at one provider
-//! rates, clock  prices by kind of token, day, hour, size and tier
+//! rates, clock  prices by kind of token, day, hour and size
+//! share, tier   prices of service tiers, as shares of the standard prices
 //! spelling      how names are compared, and the names of providers
 //! model_name    removes the parts of a logged name that do not belong to the model
 //! canonical     a logged model -> the one name for all spellings of the model
 //! lookup        a logged provider and model -> the models of the catalog, and by which rules
 //! pricing       tokens of a model -> US dollars
-//! import        a user's table -> entries: litellm, genai_prices, an own TOML; validate checks them
+//! import        a user's table -> entries: litellm, genai_prices, an own TOML; validate checks them. `scripts/make_catalog` makes the
+//!               built-in table with the same functions
 //! ```
 //!
 //! Pricing performs no I/O and never guesses: a name that no rule leads to a model has no price.
@@ -26,7 +28,9 @@ mod model_name;
 mod pricing;
 mod rates;
 mod rule;
+mod share;
 mod spelling;
+mod tier;
 mod validate;
 
 pub use catalog::Catalog;
@@ -34,6 +38,9 @@ pub use clock::Clock;
 pub use entry::Entry;
 pub use import::{ImportError, Table, TableKind};
 pub use lookup::Found;
+pub use model_name::without_host;
 pub use pricing::{Priced, Pricer, Request, Terms, Unpriced};
-pub use rates::{LongContext, Period, Rates, Share};
+pub use rates::{LongContext, Period, Rates};
 pub use rule::Rule;
+pub use share::Share;
+pub use spelling::fold;

@@ -22,7 +22,7 @@ static FAMILIES: &[(&str, &str)] = &[
 #[rustfmt::skip]
 static BEDROCK_VENDORS: &[&str] = &[
     "ai21", "amazon", "anthropic", "cohere", "deepseek", "google", "meta", "minimax", "mistral", "moonshot", "moonshotai",
-    "openai", "qwen", "xai", "zai",
+    "nvidia", "openai", "qwen", "writer", "xai", "zai",
 ];
 
 /// Vendors whose interfaces others offer as well: `openai/glm-5.1` is Z.ai's model at an interface like that of OpenAI.
@@ -57,6 +57,20 @@ pub(super) fn family(name: &str) -> Option<&'static str> {
         name.strip_prefix(prefix).is_some_and(|rest| !rest.starts_with(|it: char| it.is_ascii_alphabetic()))
     };
     FAMILIES.iter().find(|(prefix, _)| begins(prefix)).map(|(_, maker)| *maker)
+}
+
+/// A host's name of a model without the path, the vendor and the revision that the host adds, and the region in it: of Bedrock's
+/// `us.anthropic.claude-x-1-v1:0`, `claude-x-1` and `us`. `None` if the name is that of a route to a model, or one that Bedrock does not
+/// give to models.
+pub fn without_host(host: &str, listed: &str) -> Option<(String, Option<String>)> {
+    let mut name = ModelName::new(Some(host), listed);
+    while name.simplify_path() || name.simplify_bedrock_start() {}
+    let is_bedrock = name.provider.as_deref() == Some("bedrock");
+    if name.text.contains('/') || (is_bedrock && name.vendor.is_none()) {
+        return None;
+    }
+    while is_bedrock && name.simplify_bedrock_end() {}
+    Some((name.text, name.region))
 }
 
 /// A logged name, less the parts that were removed.
@@ -173,14 +187,15 @@ impl ModelName {
     /// The region, the vendor and the length of a prefix such as `us.anthropic.`.
     fn bedrock_prefix(&self) -> Option<(Option<&str>, &'static str, usize)> {
         let (first, rest) = self.text.split_once('.')?;
-        let vendor = |word| provider(word).filter(|it| !it.is_host).map(|it| it.id);
+        // Versions contain dots too: `claude.` is not a vendor.
+        let listed = |word: &str| BEDROCK_VENDORS.iter().copied().find(|vendor| *vendor == word);
+        let known = |word: &str| provider(word).filter(|it| !it.is_host).map(|it| it.id);
         if is_region(first) {
             let (word, model) = rest.split_once('.')?;
-            return Some((Some(first), vendor(word)?, self.text.len() - model.len()));
+            return Some((Some(first), known(word).or_else(|| listed(word))?, self.text.len() - model.len()));
         }
-        // Versions contain dots too: `claude.` is not a vendor.
-        let is_vendor = BEDROCK_VENDORS.contains(&first);
-        Some((None, vendor(first).filter(|_| is_vendor)?, self.text.len() - rest.len()))
+        let vendor = listed(first)?;
+        Some((None, known(first).unwrap_or(vendor), self.text.len() - rest.len()))
     }
 
     fn simplify_bedrock_start(&mut self) -> bool {
@@ -280,6 +295,7 @@ fn is_region(word: &str) -> bool {
             | "jp"
             | "au"
             | "ca"
+            | "in"
             | "sa"
             | "us-gov"
             | "global"

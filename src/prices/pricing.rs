@@ -10,7 +10,8 @@ use crate::model::session::{Cost, CostParts, Tokens};
 use super::catalog::Catalog;
 use super::entry::Entry;
 use super::lookup::Found;
-use super::rates::{LongContext, Period, Rates, Share};
+use super::rates::{LongContext, Period, Rates};
+use super::share::Share;
 
 /// A request to price: one row of the ledger.
 #[derive(Debug, Clone, Copy, Default)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The spelling in which names are compared: lower case, with dashes for dots and spaces.
-pub(super) fn fold(name: &str) -> Cow<'_, str> {
+pub fn fold(name: &str) -> Cow<'_, str> {
     let is_folded = |it: u8| !it.is_ascii_uppercase() && it != b'.' && it != b' ';
     let name = name.trim();
     if name.bytes().all(is_folded) {

@@ -21,6 +21,7 @@ use polars::prelude::{PolarsResult, Schema};
 use super::Outcome;
 use super::export::partition_by;
 use super::ingest::listed;
+use super::prices::today;
 use super::reading::options;
 use super::summary::Losses;
 use crate::cli::args::Extract;
@@ -65,7 +66,8 @@ fn catalog(files: &[PathBuf], settings: &Settings) -> anyhow::Result<Cow<'static
     let mut entries = Vec::new();
     for path in files {
         let name = || path.display().to_string();
-        entries.extend(Table::parse(&std::fs::read(path).with_context(name)?).with_context(name)?.entries);
+        let bytes = std::fs::read(path).with_context(name)?;
+        entries.extend(Table::parse(&bytes, today()).with_context(name)?.entries);
     }
     Ok(Catalog::with_own(entries))
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use agentlogs::analysis::present::{Roles, grouped};
 use agentlogs::analysis::reports::{Error, similar_models};
+use agentlogs::base::time::{Day, Time};
 use agentlogs::prices::{Catalog, Entry, Period, Rates, Table};
 use agentlogs::store::archive::Archive;
 use agentlogs::store::frames::turns;
@@ -150,6 +151,11 @@ fn frame(catalog: &Catalog, rows: &[Priced<'_>]) -> PolarsResult<DataFrame> {
     )
 }
 
+/// The current day: it decides which of several dated prices of a service tier an imported table means.
+pub fn today() -> Day {
+    Day(Time::from_micros(jiff::Timestamp::now().as_microsecond()).day())
+}
+
 /// Imports prices into the archive, and recomputes its costs.
 fn import(archive: &Archive, file: Option<&Path>, clear: bool) -> anyhow::Result<()> {
     archive.sums()?;
@@ -157,7 +163,7 @@ fn import(archive: &Archive, file: Option<&Path>, clear: bool) -> anyhow::Result
     let mut entries = if clear { Vec::new() } else { archive.own_prices()? };
     if let Some(path) = file {
         let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
-        let table = Table::parse(&bytes).with_context(|| path.display().to_string())?;
+        let table = Table::parse(&bytes, today()).with_context(|| path.display().to_string())?;
         let key = |entry: &Entry| (entry.provider.clone(), entry.model.clone());
         let replaced: BTreeSet<_> = table.entries.iter().map(key).collect();
         entries.retain(|entry| !replaced.contains(&key(entry)));

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use crate::base::time::Day;
 use crate::prices::{Catalog, Table};
 
 fn canonical(model: &str) -> String {
@@ -199,7 +200,7 @@ fn names_of_an_own_table_are_known() {
         aliases = ["our-sonnet", "gpt-5"]
         prices = [{ input = 1, output = 2 }]
     "#;
-    let catalog = Catalog::built_in().under(Table::parse(table.as_bytes()).unwrap().entries);
+    let catalog = Catalog::built_in().under(Table::parse(table.as_bytes(), Day(0)).unwrap().entries);
     for (logged, expected) in [
         ("team/house-1", "Team/House-1"),
         ("Team/House-1-20260101", "Team/House-1"),

@@ -36,7 +36,7 @@ impl Archive {
         if entries.is_empty() {
             return Ok(Vec::new());
         }
-        Table::parse(entries).map(|table| table.entries).map_err(|error| Error::Prices { path, error })
+        Table::parse_json_lines(entries).map(|table| table.entries).map_err(|error| Error::Prices { path, error })
     }
 
     /// The prices of the configuration, then those that were imported.
