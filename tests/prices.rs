@@ -430,6 +430,28 @@ fn own_prices_come_first_where_they_hold() {
     assert_eq!(pricer.price(&Request { at, ..row("house-sonnet") }), Err(Unpriced::NotAtThatTime));
 }
 
+/// A public table has the price of the maker and those of hosts that the built-in catalog does not know.
+#[test]
+fn an_own_price_of_the_maker_comes_before_one_of_an_unknown_host() {
+    let table = |providers: [&str; 2]| {
+        let models = providers.map(|provider| {
+            let input = if provider == "anthropic" { 4 } else { 1 };
+            format!(
+                "[[models]]\nprovider = \"{provider}\"\nmodel = \"claude-opus-4-8\"\n\
+                 [[models.prices]]\ninput = {input}\noutput = {input}\n"
+            )
+        });
+        Table::parse(models.concat().as_bytes(), TODAY).unwrap()
+    };
+    for providers in [["cheap-host", "anthropic"], ["anthropic", "cheap-host"]] {
+        let catalog = Catalog::built_in().under(table(providers).entries);
+        let mut pricer = Pricer::new(&catalog);
+        let mut input = |request: Request<'_>| pricer.price(&request).unwrap().terms.rates.input;
+        assert_eq!(input(row("claude-opus-4-8")), 4.0, "{providers:?}");
+        assert_eq!(input(Request { provider: Some("cheap-host"), ..row("claude-opus-4-8") }), 1.0, "{providers:?}");
+    }
+}
+
 #[test]
 fn the_two_public_tables_are_read() {
     let litellm = br#"{

@@ -88,7 +88,9 @@ impl Catalog {
         };
         let named = self.named(&folded);
         let mut entries: Vec<_> = named.filter_map(|(is_own, entry)| Some((rank(entry)?, is_own, entry))).collect();
-        entries.sort_by_key(|(rank, _, _)| *rank);
+        // Of a user's own prices, those of the maker come first: a table of all hosts has the model of a maker at other prices, too.
+        let is_of_other = |entry: &Entry| family.is_some_and(|maker| maker != entry.provider);
+        entries.sort_by_key(|(rank, is_own, entry)| (*rank, !is_own, *is_own && is_of_other(entry)));
         let (best, _, first) = *entries.first()?;
         // Two makers use the name, and the log does not contain the maker.
         let mut makers =
