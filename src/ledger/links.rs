@@ -15,7 +15,8 @@ pub fn links(source: &Source) -> Box<[u64]> {
 pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[u64]> {
     let mut links: Vec<u64> = content_hash.into_iter().map(|hash| link("content", hash)).collect();
     for session in sessions {
-        let other_sessions = [&session.parent_session_id, &session.provider_session_id, &session.continues];
+        let other_sessions =
+            [&session.id_if_cut, &session.parent_session_id, &session.provider_session_id, &session.continues];
         let ids = other_sessions.into_iter().flatten().chain([&session.session_id]);
         links.extend(ids.chain(session.delegates.iter().map(|(_, id)| id)).map(|id| link("id", id)));
         let children = session.events.iter().filter(|event| event.kind == EventKind::Subagent);
@@ -58,6 +59,7 @@ mod tests {
             ("another id", named("s2"), false),
             ("a child", SessionResult { parent_session_id: parent.clone(), ..named("s2") }, true),
             ("a wrapper", SessionResult { provider_session_id: parent.clone(), ..named("s2") }, true),
+            ("a log that ends with its id", SessionResult { id_if_cut: parent.clone(), ..named("s2") }, true),
             ("a fork", SessionResult { continues: parent, ..named("s2") }, true),
         ];
         let first = links_of(&[named("s1")], Some("hash of a"));

@@ -141,6 +141,8 @@ pub struct SessionResult {
     pub offer: Offer,
     /// Addresses of the pull requests that it made, or that the log links to it.
     pub pull_requests: BTreeSet<SharedStr>,
+    /// The id that the session has in a copy of the log that was cut before the record that states [`Self::session_id`].
+    pub id_if_cut: Option<String>,
 }
 
 /// How a session ended.

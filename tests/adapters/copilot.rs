@@ -1,9 +1,11 @@
 //! Copilot's events.
 
 use agentlogs::model::session::Status;
+use agentlogs::model::source::Source;
 use agentlogs::model::tables::{Grain, Tables, Usage};
 
-use super::tables;
+use super::{sessions_at, tables};
+use crate::settled;
 
 fn event(kind: &str, second: u32, data: &str) -> String {
     format!(
@@ -163,6 +165,61 @@ fn a_recording_ends_with_its_result() {
     let [row] = tables.sessions.as_slice() else { panic!("{}", tables.sessions.len()) };
     assert_eq!((row.turns, row.user_turns, row.duration_ms), (Some(2), Some(2), Some(18_000)));
     assert_eq!(row.session.status, Status::Success);
+}
+
+/// A recording names its session at its end: a copy that was cut before does not.
+#[test]
+fn a_cut_recording_beside_the_whole_one_adds_nothing() {
+    let whole =
+        [&[event("user.message", 1, r#"{"content":"Go."}"#), message(2, "m", 7), message(3, "m", 9)][..]].concat();
+    let whole = [whole, vec![result(9, 0)]].concat();
+    for length in 1..whole.len() {
+        let [whole, cut] = [whole.join("\n"), whole[..length].join("\n")];
+        for logs in [[whole.clone(), cut.clone()], [cut, whole]] {
+            let tables = tables(&logs);
+            let [row] = tables.sessions.as_slice() else { panic!("{length} lines") };
+            assert_eq!((row.session.session_id.as_str(), row.session.status), ("s", Status::Success));
+            assert_eq!((row.turns, row.user_turns, row.tokens.output), (Some(2), Some(1), Some(16)), "{length} lines");
+        }
+    }
+}
+
+/// Two processes of a session in one file, of which a copy was cut at any line.
+#[test]
+fn a_cut_recording_of_two_processes_adds_nothing() {
+    let process = |first: u32, id: &str| {
+        let lines = [
+            event("user.message", first, r#"{"content":"Go."}"#),
+            message(first + 1, "m", first),
+            result(first + 2, 0),
+        ];
+        lines.map(|line| line.replace("\"id\":\"e", id))
+    };
+    let whole = [process(1, "\"id\":\"e"), process(11, "\"id\":\"f")].concat();
+    for length in 1..whole.len() {
+        let tables = tables(&[whole.join("\n"), whole[..length].join("\n")]);
+        let [row] = tables.sessions.as_slice() else { panic!("{length} lines: {}", tables.sessions.len()) };
+        assert_eq!((row.turns, row.user_turns, row.tokens.output), (Some(2), Some(2), Some(12)), "{length} lines");
+    }
+}
+
+/// The name of a file with several recordings gives its id to each one that is cut: they are not one session.
+#[test]
+fn recordings_in_one_file_stay_apart() {
+    let recording = |first: u32| [event("user.message", first, r#"{"content":"Go."}"#), message(first + 1, "m", first)];
+    let whole = [&recording(1)[..], &[result(3, 0)]].concat();
+    let path = "run-7c0b8e4e-2f0a-4b57-9f3e-6f1f6f1d2a11.jsonl";
+    let log = [whole.clone(), recording(11).to_vec()].concat().join("\n");
+    let source =
+        |path: &str, log: &str| Source { path: path.to_owned(), sessions: sessions_at(path, log), ..Source::default() };
+    for sources in [
+        vec![source(path, &log)],
+        vec![source(path, &whole.join("\n")), source(&format!("again/{path}"), &recording(11).join("\n"))],
+    ] {
+        let tables = settled(sources);
+        let output: Option<i64> = tables.sessions.iter().map(|row| row.tokens.output).sum();
+        assert_eq!((tables.sessions.len(), output), (2, Some(12)));
+    }
 }
 
 /// A recording beside the session's own log is a view of it.

@@ -40,6 +40,7 @@ pub fn redact_session(session: &mut SessionResult) {
         runtime_version: _,
         parent_session_id: _,
         continues: _,
+        id_if_cut: _,
         provider_session_id: _,
         agent,
         entrypoint: _,

@@ -1,5 +1,5 @@
-//! Sessions that appear under several ids or runtimes: the beginning of a log that was recognised as the format of
-//! another runtime, and trajectories whose converter gave them an id or a runtime's name of its own. See
+//! Sessions that appear under several ids or runtimes: the beginning of a log whose end states the id, or that was recognised as the
+//! format of another runtime, and trajectories whose converter gave them an id or a runtime's name of its own. See
 //! docs/accounting.md#several-views-of-one-session.
 
 mod conversions;

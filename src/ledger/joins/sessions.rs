@@ -18,7 +18,9 @@ use crate::model::session::{Identity, SessionResult};
 /// another one.
 pub(in crate::ledger) fn join_sessions(sessions: &mut Sessions) -> HashMap<SessionKey, SessionKey> {
     let mut renamed = HashMap::new();
-    for find in [copies_of_other_runtimes, conversions_with_other_names, proxied_with_their_session] {
+    for find in
+        [cut_before_their_id, copies_of_other_runtimes, conversions_with_other_names, proxied_with_their_session]
+    {
         for (from, to) in find(sessions) {
             let Some(mut parts) = sessions.remove(&from) else { continue };
             let joined = sessions.entry(to.clone()).or_default();
@@ -44,6 +46,22 @@ fn defer_to_longer_log(part: &mut SessionPart, joined: &[SessionPart]) {
     }
     part.session = facts_only(mem::take(&mut part.session));
     part.transferred_to = Some(longest.source);
+}
+
+/// Logs that were cut before the record that states the id of their session, each with the session of a complete log that has a record
+/// in common with it: the name of a file may give its id to several recordings.
+fn cut_before_their_id(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
+    let mut cut = Vec::new();
+    for (key, parts) in sessions {
+        for id in parts.iter().filter_map(|part| part.session.id_if_cut.as_ref()) {
+            let of_copy = (key.0.clone(), id.clone());
+            let copies = sessions.get(&of_copy).filter(|_| of_copy != *key);
+            if copies.is_some_and(|copies| Records::of(parts).have_any_of(copies)) {
+                cut.push((of_copy, key.clone()));
+            }
+        }
+    }
+    cut
 }
 
 /// Logs that were recognised as the format of another runtime, because they are only the beginning of a log. A longer

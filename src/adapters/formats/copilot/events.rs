@@ -35,8 +35,7 @@
 //! **A recording** has the same events and ephemeral ones, without `session.start`. Its last record, `result`, names the session:
 //! `sessionId`, `exitCode` (0 is `success`, any other `error`), `usage.sessionDurationMs`, `usage.totalApiDurationMs` and
 //! `usage.codeChanges`. A record after it begins another recording. Messages of newer versions have no `outputTokens`: their tokens
-//! are
-//! unknown. The session's own log has the same ids, and both count once.
+//! are unknown. The session's own log has the same ids, and both count once, as do a recording and a copy that was cut before its end.
 //!
 //! **The store** has each request since 1.0.71: a row of `assistant_usage_events`, with `model`, `input_tokens` minus both caches,
 //! `output_tokens`, `cache_read_tokens`, `cache_write_tokens`, `reasoning_tokens`, `duration_ms`, `finish_reason`, and `agent_id` or
@@ -143,7 +142,7 @@ impl Fold for Events {
                 !session.has_result && stated_id.is_some() && session.builder.session.session_id == id
             });
             self.current = known.unwrap_or_else(|| {
-                self.sessions.push(Session::new(Builder::new(&self.context, id, line.number)));
+                self.sessions.push(Session::new(Builder::new(&self.context, id, line.number), stated_id.is_none()));
                 self.sessions.len() - 1
             });
         }

@@ -52,10 +52,12 @@ pub(super) struct Session {
     summaries: Vec<usize>,
     /// Whether it is a recording that has ended.
     pub(super) has_result: bool,
+    /// Whether no record has stated its id yet.
+    is_unnamed: bool,
 }
 
 impl Session {
-    pub(super) fn new(builder: Builder) -> Self {
+    pub(super) fn new(builder: Builder, is_unnamed: bool) -> Self {
         Self {
             builder,
             seen: HashSet::new(),
@@ -70,6 +72,7 @@ impl Session {
             has_shutdown: false,
             summaries: Vec::new(),
             has_result: false,
+            is_unnamed,
         }
     }
 

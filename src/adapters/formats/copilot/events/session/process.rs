@@ -1,5 +1,7 @@
 //! The end of a process of Copilot CLI: its totals, and which responses they contain.
 
+use std::mem;
+
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use super::Session;
@@ -54,7 +56,9 @@ impl Session {
         self.builder.extend_to(record.timestamp.0);
         let session = &mut self.builder.session;
         if let Some(id) = record.session_id.owned() {
-            session.session_id = id;
+            let before = mem::replace(&mut session.session_id, id);
+            session.id_if_cut = self.is_unnamed.then_some(before);
+            self.is_unnamed = false;
         }
         let exit_code = record.exit_code.whole();
         session.exit_code = exit_code;
@@ -126,7 +130,7 @@ impl Session {
     /// The summaries of the process that its totals do not contain: the outputs of its messages alone add up to the stated output, of
     /// the summary's model or of all.
     fn summaries_outside(&mut self, stated: &[&(&str, Tokens)]) -> HashSet<usize> {
-        let summaries: HashSet<usize> = std::mem::take(&mut self.summaries).into_iter().collect();
+        let summaries: HashSet<usize> = mem::take(&mut self.summaries).into_iter().collect();
         let turns = &self.builder.session.turns;
         let messages = turns.iter().enumerate().skip(self.process).filter(|(index, _)| !summaries.contains(index));
         let logged = outputs(messages.map(|(_, turn)| (turn.model.as_deref(), turn.tokens.get())));
