@@ -2,7 +2,8 @@
 # Builds the program as it is released, without paths of the build machine in it. Usage: release-build.sh [TARGET]
 #
 # With TARGET, a name of the Rust compiler, the program is in target/TARGET/dist; without, in target/dist. For Linux targets and if
-# `cargo zigbuild` is installed, the glibc that the program needs is 2.17.
+# `cargo zigbuild` is installed, the glibc that the program needs is 2.17. With llvm-tools (`rustup component add llvm-tools`), a program
+# for the build machine is compiled with a profile: docs/releasing.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target="${1:-}"
@@ -26,12 +27,36 @@ case "$target" in
 *) export CFLAGS="-ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$checkout=/agentlogs" ;;
 esac
 
-if [ -z "$target" ]; then
-    cargo build --locked --profile dist --bin agentlogs
-elif [[ "$target" == *-linux-gnu ]] && cargo zigbuild --version >/dev/null 2>&1; then
-    cargo zigbuild --locked --profile dist --bin agentlogs --target "$target.2.17"
-elif [[ "$target" == *-linux-musl ]] && cargo zigbuild --version >/dev/null 2>&1; then
-    cargo zigbuild --locked --profile dist --bin agentlogs --target "$target"
+host="$(rustc -vV | sed -n 's/^host: //p')"
+profdata="$(rustc --print sysroot)/lib/rustlib/$host/bin/llvm-profdata"
+dist() { cargo "$@" --locked --profile dist --bin agentlogs; }
+
+# A program for this machine is compiled twice: the first one counts what it executes, and the second one is optimised for that.
+if [ "${target:-$host}" != "$host" ] || [[ "$host" == *-windows-* ]]; then
+    echo "release-build: a program for ${target:-$host} is compiled without a profile" >&2
+elif [ ! -x "$profdata" ]; then
+    echo "release-build: without the component llvm-tools of rustup, the program is compiled without a profile" >&2
 else
-    cargo build --locked --profile dist --bin agentlogs --target "$target"
+    work="$(mktemp -d)"
+    trap 'rm -rf "$work"' EXIT
+    # In a directory of its own, since the other program may be linked for another version of glibc.
+    counting="${CARGO_TARGET_DIR:-target}/counting"
+    # With the name of the target, functions have the same names in both programs.
+    export RUSTC_WORKSPACE_WRAPPER="$PWD/scripts/profiled-rustc.sh" PROFILE_FLAG="-Cprofile-generate"
+    # The build script of this package counts, too.
+    export LLVM_PROFILE_FILE="$work/counts/%m-%p.profraw"
+    dist build --target-dir "$counting" ${target:+--target "$target"}
+    scripts/profile-run.sh "$counting/${target:+$target/}dist/agentlogs" "$work/run"
+    "$profdata" merge -o "$work/profile" "$work/counts"
+    PROFILE_FLAG="-Cprofile-use=$work/profile"
+fi
+
+if [ -z "$target" ]; then
+    dist build
+elif [[ "$target" == *-linux-gnu ]] && cargo zigbuild --version >/dev/null 2>&1; then
+    dist zigbuild --target "$target.2.17"
+elif [[ "$target" == *-linux-musl ]] && cargo zigbuild --version >/dev/null 2>&1; then
+    dist zigbuild --target "$target"
+else
+    dist build --target "$target"
 fi
