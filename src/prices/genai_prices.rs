@@ -36,10 +36,12 @@ fn periods(listed: &Value) -> Option<Vec<Period>> {
     for item in listed.as_array().map_or(std::slice::from_ref(listed), Vec::as_slice) {
         let mut period = period(item.get("prices").unwrap_or(item))?;
         period.from = start_day(item);
-        if let (Some(start), Some(end)) = (clock(item, "start_time"), clock(item, "end_time")) {
+        let limits = ["start_time", "end_time"].map(|key| item.get("constraint")?.get(key).filter(|it| !it.is_null()));
+        if limits.iter().any(Option::is_some) {
+            let [start, end] = limits.map(|limit| clock(limit?));
             // Hours that an earlier price was divided by end with it: they are those of the newest price.
             period.from = prices.iter().filter_map(|it| it.from).max();
-            period.hours = vec![[start, end]];
+            period.hours = vec![[start?, end?]];
             if let Some(last) = prices.last_mut().filter(|last| has_same_rates(last, &period)) {
                 last.hours.append(&mut period.hours);
                 continue;
@@ -62,10 +64,9 @@ fn start_day(item: &Value) -> Option<Day> {
 }
 
 /// A limit of the hours in which a price applies.
-fn clock(item: &Value, key: &str) -> Option<Clock> {
+fn clock(limit: &Value) -> Option<Clock> {
     // Without seconds.
-    let text = item.get("constraint")?.get(key)?.as_str()?.get(..5)?;
-    serde_json::from_value(text.into()).ok()
+    serde_json::from_value(limit.as_str()?.get(..5)?.into()).ok()
 }
 
 fn period(prices: &Value) -> Option<Period> {

@@ -70,7 +70,7 @@ fn by_keys(model: &Value, suffix: &str, offset: i64) -> Option<Period> {
     let mut period = period(rates(model, suffix))?;
     let size_of = |key: &String| -> Option<i64> {
         let key = key.strip_prefix("input_cost_per_token_above_")?.strip_suffix(suffix)?;
-        key.strip_suffix("k_tokens")?.parse().ok()
+        key.strip_suffix("k_tokens")?.parse().ok().filter(|size| *size <= i64::MAX / 1000)
     };
     let sizes: BTreeSet<i64> = model.as_object()?.keys().filter_map(size_of).collect();
     let step = |size: i64| {

@@ -88,9 +88,10 @@ impl Catalog {
         };
         let named = self.named(&folded);
         let mut entries: Vec<_> = named.filter_map(|(is_own, entry)| Some((rank(entry)?, is_own, entry))).collect();
-        // Of a user's own prices, those of the maker come first: a table of all hosts has the model of a maker at other prices, too.
+        // A table of all hosts has the model of a maker at other prices, too: these come last if it has the maker's.
         let is_of_other = |entry: &Entry| family.is_some_and(|maker| maker != entry.provider);
-        entries.sort_by_key(|(rank, is_own, entry)| (*rank, !is_own, *is_own && is_of_other(entry)));
+        let has_maker = entries.iter().any(|(_, is_own, entry)| *is_own && !is_of_other(entry));
+        entries.sort_by_key(|(rank, is_own, entry)| (*rank, *is_own && has_maker && is_of_other(entry), !is_own));
         let (best, _, first) = *entries.first()?;
         // Two makers use the name, and the log does not contain the maker.
         let mut makers =
