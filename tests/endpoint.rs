@@ -57,9 +57,8 @@ fn export(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
     command.arg("export").arg(directory).args(arguments);
     command.arg("--logs").arg(root().join("sample-logs/pi-json/edit-with-diff.jsonl"));
-    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
-        command.env_remove(name);
-    }
+    // There is no such proxy: proxies are not used.
+    command.env("HTTP_PROXY", "http://127.0.0.1:9").env("ALL_PROXY", "http://127.0.0.1:9");
     command.env("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20hunter2").output().unwrap()
 }
 
@@ -134,10 +133,47 @@ fn a_refusal_is_an_error_that_names_the_answer() {
         let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
         assert_eq!(output.status.code(), Some(1));
         requests.join().unwrap();
-        let expected = format!("agentlogs: {address}/v1/traces answered {named}\n");
+        let expected = format!("0 requests sent to {address}\nagentlogs: {address}/v1/traces answered {named}\n");
         assert!(said(&output).ends_with(&expected), "{}", said(&output));
         assert!(!said(&output).contains("hunter2"));
     }
+}
+
+#[test]
+fn a_receiver_that_stays_busy_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let busy = answer("503 Service Unavailable", "Retry-After: 0\r\n", "later");
+    let (address, requests) = receiver(vec![busy; 5]);
+    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(requests.join().unwrap().len(), 5);
+    assert!(said(&output).ends_with("503 Service Unavailable to request 1: later\n"), "{}", said(&output));
+}
+
+/// The other requests are sent, and what was accepted is stated.
+#[test]
+fn content_that_is_refused_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (address, requests) = receiver(vec![answer("413 Payload Too Large", "", ""), answer("200 OK", "", "")]);
+    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    assert_eq!(output.status.code(), Some(1));
+    requests.join().unwrap();
+    let said = said(&output);
+    assert!(said.contains(&format!("1 request rejected by {address}: 413 Payload Too Large\n")), "{said}");
+    assert!(said.ends_with(&format!("1 request sent to {address}\n")), "{said}");
+}
+
+/// An error of the metrics does not hide that the traces were accepted.
+#[test]
+fn what_was_sent_before_an_error_is_stated() {
+    let folder = tempfile::tempdir().unwrap();
+    let (address, requests) = receiver(vec![answer("200 OK", "", ""), answer("401 Unauthorized", "", "")]);
+    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    assert_eq!(output.status.code(), Some(1));
+    requests.join().unwrap();
+    let said = said(&output);
+    assert!(said.contains(&format!("1 request sent to {address}\n")), "{said}");
+    assert!(said.ends_with(&format!("{address}/v1/metrics answered 401 Unauthorized to request 1\n")), "{said}");
 }
 
 /// Many receivers read traces only.
@@ -172,7 +208,9 @@ fn an_endpoint_is_for_otlp() {
     let output = export(folder.path(), &["--as", "csv", "--endpoint", "http://127.0.0.1:9"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("--endpoint is for --as otlp"), "{}", said(&output));
+    let output = export(folder.path(), &["--as", "otlp", "--endpoint", "http://user:hunter2@127.0.0.1:9"]);
+    assert!(output.status.code() == Some(2) && !said(&output).contains("hunter2"), "{}", said(&output));
     let output = export(folder.path(), &["--as", "otlp", "--endpoint", "localhost:4318"]);
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("is not the address of a receiver"), "{}", said(&output));
 }

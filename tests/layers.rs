@@ -129,6 +129,7 @@ fn modules_only_declare_and_reexport() {
 /// become shorter.
 #[cfg(feature = "archive")]
 const KNOWN_NAMES_OF_COLUMNS: &[(&str, usize, &str)] = &[
+    ("analysis/export/otlp/endpoint.rs", 1, "a member of an answer"),
     ("analysis/present/structure.rs", 10, "members of sessions as JSON"),
     ("analysis/rows/dimension.rs", 6, "names of dimensions"),
     ("analysis/statusline/input.rs", 1, "a member of the runtime's document"),

@@ -67,7 +67,7 @@ pub struct Export {
     /// With --as evidence, include the records of the logs around the line that shows each failure
     #[arg(long)]
     pub with_text: bool,
-    /// With --as otlp, also send what is written to this receiver of OTLP over HTTP, such as http://localhost:4318
+    /// With --as otlp, also send what is written to this receiver of OTLP over HTTP
     #[arg(long, value_name = "URL")]
     pub endpoint: Option<String>,
     #[command(flatten)]
