@@ -42,7 +42,7 @@ Examples:
   agentlogs export lake --as lake
   agentlogs export trajectories --as atif --label experiment=base
   agentlogs export trace --as perfetto --project shop --since 2026-11-20
-  agentlogs export traces --as otlp --endpoint http://localhost:4318 --last 1d
+  agentlogs export traces --as otlp --endpoint http://localhost:4318 --since 2026-11-20 --until 2026-11-20
   agentlogs export costs --as focus --since 2026-11 --timezone UTC
   agentlogs export evidence --as evidence --label prompt=new
 
