@@ -470,3 +470,21 @@ fn a_subagent_counts_nothing_that_it_copied() {
         assert_eq!(rows, [expected, ("p".to_owned(), None, Some(100), Some(1))], "{name}");
     }
 }
+
+/// The end of a recording that was cut before its id, and two whole ones.
+#[test]
+fn a_turn_that_starts_before_any_thread_is_no_session() {
+    let recording = |id: &str| {
+        [
+            format!(r#"{{"type":"thread.started","thread_id":"{id}"}}"#),
+            r#"{"type":"turn.started"}"#.to_owned(),
+            r#"{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Done."}}"#.to_owned(),
+            r#"{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":4,"output_tokens":3}}"#
+                .to_owned(),
+        ]
+    };
+    let start = [r#"{"type":"turn.started"}"#.to_owned()];
+    let log = [&start[..], &recording("t1"), &recording("t2")].concat().join("\n");
+    let sessions = sessions(&log);
+    assert_eq!(sessions.iter().map(|it| it.session_id.as_str()).collect::<Vec<_>>(), ["t1", "t2"]);
+}

@@ -160,17 +160,20 @@ impl Fold for Exec {
     fn idle(&mut self, _: i64, _: &HashSet<String>) -> Vec<SessionResult> {
         // Records belong to the last recording, whatever its id.
         let over = self.recordings.len().saturating_sub(1);
-        self.recordings.drain(..over).map(Recording::finish).collect()
+        self.recordings.drain(..over).filter(Recording::is_session).map(Recording::finish).collect()
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        // A recording that was cut before such a record has no id.
-        let is_named = |it: &Recording| it.has_id || !it.builder.session.totals.is_empty();
-        self.recordings.into_iter().filter(is_named).map(Recording::finish).collect()
+        self.recordings.into_iter().filter(Recording::is_session).map(Recording::finish).collect()
     }
 }
 
 impl Recording {
+    /// Whether it has an id, or tokens: one that was cut before has neither.
+    fn is_session(&self) -> bool {
+        self.has_id || !self.builder.session.totals.is_empty()
+    }
+
     fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let last_error = self.last_error.take();
         match record.kind.as_str() {
