@@ -171,8 +171,7 @@ fn a_recording_ends_with_its_result() {
 #[test]
 fn a_cut_recording_beside_the_whole_one_adds_nothing() {
     let whole =
-        [&[event("user.message", 1, r#"{"content":"Go."}"#), message(2, "m", 7), message(3, "m", 9)][..]].concat();
-    let whole = [whole, vec![result(9, 0)]].concat();
+        [event("user.message", 1, r#"{"content":"Go."}"#), message(2, "m", 7), message(3, "m", 9), result(9, 0)];
     for length in 1..whole.len() {
         let [whole, cut] = [whole.join("\n"), whole[..length].join("\n")];
         for logs in [[whole.clone(), cut.clone()], [cut, whole]] {

@@ -154,8 +154,7 @@ mod tests {
     use crate::adapters::engine::Hints;
     use crate::adapters::parse;
     use crate::adapters::shared::builder::Retention;
-    use crate::model::session::SessionResult;
-    use crate::model::session::Status;
+    use crate::model::session::{SessionResult, Status};
 
     fn read(log: &str) -> SessionResult {
         let parsed = parse(log.as_bytes(), Hints::default(), Retention::Text);
