@@ -1,4 +1,4 @@
-//! Removes recognised secrets from all stored text.
+//! Removes recognised secrets from all stored text. Each function lists all fields of its structure, so that a new one needs a decision.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::ops::Deref;
 use super::secrets::redacted;
 use crate::base::text::Symbol;
 use crate::model::health::Health;
-use crate::model::session::{Details, Event, FileChange, Offer, SessionResult, ToolCall};
+use crate::model::session::{Details, Event, FileChange, Offer, SessionResult, ToolCall, Turn};
 use crate::model::source::Source;
 
 /// Removes secrets and mail addresses from all text of a file. Paths of logs, ids and names of models are kept: rows refer to each
@@ -30,7 +30,6 @@ fn redact_text<T: Deref<Target = str> + From<String>>(text: &mut T) {
 
 /// As [`redact`], for one session.
 pub fn redact_session(session: &mut SessionResult) {
-    // All fields are listed, so that a new one needs a decision.
     let SessionResult {
         session_id: _,
         runtime: _,
@@ -99,23 +98,109 @@ pub fn redact_session(session: &mut SessionResult) {
     agent.iter_mut().for_each(redact_text);
     error_message.iter_mut().for_each(redact_text);
     [cwd, git_branch, repository, prompt, text].into_iter().flatten().for_each(redact_text);
-    for attribution in turns.iter_mut().filter_map(|turn| turn.details.as_mut()) {
-        let Details { skill, plugin, agent_type, command, cache_miss_reason: _ } = &mut **attribution;
+    turns.iter_mut().for_each(|turn| redact_turn(turn));
+    tool_calls.iter_mut().for_each(|call| redact_call(call));
+    file_changes.iter_mut().for_each(redact_change);
+    events.iter_mut().for_each(redact_event);
+}
+
+fn redact_turn(turn: &mut Turn) {
+    let Turn {
+        line: _,
+        identity: _,
+        message_id: _,
+        request_id: _,
+        agent,
+        agent_id: _,
+        is_subagent: _,
+        provider: _,
+        model: _,
+        effort: _,
+        occurred_at: _,
+        duration_ms: _,
+        stop_reason: _,
+        service_tier: _,
+        speed: _,
+        inference_geo: _,
+        context_window: _,
+        tokens: _,
+        web_searches: _,
+        cost: _,
+        is_echo: _,
+        has_predecessors: _,
+        is_of_killed: _,
+        latency_ms: _,
+        details,
+    } = turn;
+    agent.iter_mut().for_each(redact_text);
+    if let Some(details) = details {
+        let Details { skill, plugin, agent_type, command, cache_miss_reason: _ } = &mut **details;
         [skill, plugin, agent_type, command].into_iter().flatten().for_each(redact_text);
     }
-    for call in tool_calls {
-        let ToolCall { tool, mcp_server, agent, skill, target, args, result, .. } = &mut **call;
-        [target, args, result].into_iter().flatten().for_each(redact_text);
-        let names = [Some(tool), mcp_server.as_mut(), agent.as_mut(), skill.as_mut()];
-        names.into_iter().flatten().for_each(redact_text);
-    }
-    for change in file_changes {
-        let FileChange { path, .. } = change;
-        redact_text(path);
-    }
-    for event in events {
-        let Event { code, message, .. } = event;
-        code.iter_mut().for_each(redact_text);
-        message.iter_mut().for_each(redact_text);
-    }
+}
+
+fn redact_call(call: &mut ToolCall) {
+    let ToolCall {
+        line: _,
+        turn: _,
+        message_id: _,
+        call_id: _,
+        agent,
+        is_subagent: _,
+        tool,
+        category: _,
+        mcp_server,
+        occurred_at: _,
+        ended_at: _,
+        duration_ms: _,
+        status: _,
+        exit_code: _,
+        args_bytes: _,
+        result_bytes: _,
+        target,
+        args,
+        result,
+        args_hash: _,
+        command_kind: _,
+        result_failed_tests: _,
+        skill,
+        sign: _,
+        commits: _,
+    } = call;
+    redact_text(tool);
+    [agent, mcp_server, skill].into_iter().flatten().for_each(redact_text);
+    [target, args, result].into_iter().flatten().for_each(redact_text);
+}
+
+fn redact_change(change: &mut FileChange) {
+    let FileChange {
+        line: _,
+        call: _,
+        occurred_at: _,
+        path,
+        operation: _,
+        lines_added: _,
+        lines_removed: _,
+        line_sketch: _,
+    } = change;
+    redact_text(path);
+}
+
+fn redact_event(event: &mut Event) {
+    let Event {
+        line: _,
+        key: _,
+        turn: _,
+        call_id: _,
+        agent,
+        is_subagent: _,
+        occurred_at: _,
+        kind: _,
+        code,
+        message,
+        tokens_before: _,
+        tokens_after: _,
+    } = event;
+    [agent, code].into_iter().flatten().for_each(redact_text);
+    message.iter_mut().for_each(redact_text);
 }

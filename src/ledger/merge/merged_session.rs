@@ -129,57 +129,105 @@ impl MergedSession {
 /// Merges a copy of a response: the largest of each count, and what is unknown so far. See
 /// docs/accounting.md#the-largest-count.
 fn merge_turn(known: &mut Turn, copy: Turn) {
-    known.tokens = known.tokens.get().max(copy.tokens.get()).into();
-    known.web_searches = known.web_searches.get().max(copy.web_searches.get()).into();
-    known.duration_ms = known.duration_ms.get().or(copy.duration_ms.get()).into();
-    known.latency_ms = known.latency_ms.or(copy.latency_ms);
-    known.occurred_at = known.occurred_at.or(copy.occurred_at);
-    known.stop_reason = known.stop_reason.take().or(copy.stop_reason);
-    known.model = known.model.take().or(copy.model);
-    known.cost = known.cost.take().or(copy.cost);
-    known.provider = known.provider.take().or(copy.provider);
-    known.effort = known.effort.take().or(copy.effort);
-    known.service_tier = known.service_tier.take().or(copy.service_tier);
-    known.speed = known.speed.take().or(copy.speed);
-    known.inference_geo = known.inference_geo.take().or(copy.inference_geo);
-    known.is_of_killed |= copy.is_of_killed;
-    if let Some(attribution) = copy.details {
-        known.details_mut().fill(*attribution);
+    // All fields are listed, so that a new one needs a decision.
+    let Turn {
+        line: _,
+        identity: _,
+        message_id: _,
+        request_id: _,
+        agent: _,
+        agent_id: _,
+        is_subagent,
+        provider,
+        model,
+        effort,
+        occurred_at,
+        duration_ms,
+        stop_reason,
+        service_tier,
+        speed,
+        inference_geo,
+        context_window,
+        tokens,
+        web_searches,
+        cost,
+        is_echo: _,
+        has_predecessors: _,
+        is_of_killed,
+        latency_ms,
+        details,
+    } = copy;
+    known.provider = known.provider.take().or(provider);
+    known.model = known.model.take().or(model);
+    known.effort = known.effort.take().or(effort);
+    known.occurred_at = known.occurred_at.or(occurred_at);
+    known.duration_ms = known.duration_ms.get().or(duration_ms.get()).into();
+    known.stop_reason = known.stop_reason.take().or(stop_reason);
+    known.service_tier = known.service_tier.take().or(service_tier);
+    known.speed = known.speed.take().or(speed);
+    known.inference_geo = known.inference_geo.take().or(inference_geo);
+    known.context_window = known.context_window.get().or(context_window.get()).into();
+    known.tokens = known.tokens.get().max(tokens.get()).into();
+    known.web_searches = known.web_searches.get().max(web_searches.get()).into();
+    known.cost = known.cost.take().or(cost);
+    known.is_of_killed |= is_of_killed;
+    known.latency_ms = known.latency_ms.or(latency_ms);
+    if let Some(details) = details {
+        known.details_mut().fill(*details);
     }
-    if known.is_subagent && !copy.is_subagent {
+    if known.is_subagent && !is_subagent {
         // A side question replays the main agent's response: it stays the main agent's.
         (known.is_subagent, known.agent_id, known.agent) = (false, None, None);
     }
 }
 
 /// Merges a copy of a call: the copy with an end replaces the one without.
-fn merge_call(known: &mut Box<ToolCall>, copy: Box<ToolCall>) {
-    let (args_hash, command_kind) = (known.args_hash.get(), known.command_kind);
-    let (failed_tests, skill, sign) =
-        (known.result_failed_tests, known.skill.take(), Sign::stronger(known.sign, copy.sign));
-    let commits = known.commits.take().filter(|hashes| !hashes.is_empty() || copy.commits.is_none());
-    let commits = commits.or_else(|| copy.commits.clone());
+fn merge_call(known: &mut Box<ToolCall>, mut copy: Box<ToolCall>) {
     if known.status == CallStatus::Incomplete && copy.status != CallStatus::Incomplete {
-        let (line, turn) = (known.line, known.turn);
-        *known = copy;
-        (known.line, known.turn) = (line, turn.or(known.turn));
-        known.args_hash = known.args_hash.get().or(args_hash).into();
-        known.command_kind = known.command_kind.or(command_kind);
-        known.result_failed_tests = known.result_failed_tests.or(failed_tests);
-        known.skill = known.skill.take().or(skill);
-        (known.sign, known.commits) = (sign, commits);
-        return;
+        mem::swap(known, &mut copy);
+        (known.line, known.turn) = (copy.line, copy.turn.or(known.turn));
     }
-    known.args_hash = args_hash.or(copy.args_hash.get()).into();
-    known.command_kind = command_kind.or(copy.command_kind);
-    known.result_failed_tests = failed_tests.or(copy.result_failed_tests);
-    known.skill = skill.or(copy.skill);
-    (known.sign, known.commits) = (sign, commits);
+    // All fields are listed, so that a new one needs a decision.
+    let ToolCall {
+        line: _,
+        turn: _,
+        message_id: _,
+        call_id: _,
+        agent: _,
+        is_subagent: _,
+        tool: _,
+        category: _,
+        mcp_server: _,
+        occurred_at,
+        ended_at,
+        duration_ms,
+        status: _,
+        exit_code: _,
+        args_bytes: _,
+        result_bytes: _,
+        target: _,
+        args: _,
+        result: _,
+        args_hash,
+        command_kind,
+        result_failed_tests,
+        skill,
+        sign,
+        commits,
+    } = *copy;
+    known.args_hash = known.args_hash.get().or(args_hash.get()).into();
+    known.command_kind = known.command_kind.or(command_kind);
+    known.result_failed_tests = known.result_failed_tests.or(result_failed_tests);
+    known.skill = known.skill.take().or(skill);
+    known.sign = Sign::stronger(known.sign, sign);
+    let has_commits = known.commits.as_ref().is_some_and(|hashes| !hashes.is_empty());
+    if !has_commits && commits.is_some() {
+        known.commits = commits;
+    }
     if known.duration_ms.get().is_none() && known.ended_at.is_none() {
         // A recording may have no times of calls, where the runtime's own file has them.
-        known.duration_ms = copy.duration_ms;
-        known.ended_at = copy.ended_at;
-        known.occurred_at = copy.ended_at.and(copy.occurred_at).or(known.occurred_at);
+        known.occurred_at = ended_at.and(occurred_at).or(known.occurred_at);
+        (known.duration_ms, known.ended_at) = (duration_ms, ended_at);
     }
 }
 
