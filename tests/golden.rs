@@ -1,22 +1,38 @@
 //! Each sample as its adapter reads it, without unknown values: docs/accounting.md.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints};
+use agentlogs::model::session::{Event, SessionResult, ToolCall, Total, Turn};
 use serde_json::Value;
 
 use crate::{lines_of, root, samples};
 
-/// Removes values that are null, false or empty, so that a snapshot shows what a log contains.
+/// Names of flags that are `false` unless a log states more. `false` is a statement of the log in all others, which can be unknown.
+static FLAGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let defaults = [
+        serde_json::to_value(SessionResult::default()),
+        serde_json::to_value(Turn::default()),
+        serde_json::to_value(ToolCall::default()),
+        serde_json::to_value(Event::default()),
+        serde_json::to_value(Total::default()),
+    ];
+    let fields = defaults.into_iter().flat_map(|it| it.unwrap().as_object().unwrap().clone());
+    fields.filter(|(_, value)| *value == Value::Bool(false)).map(|(name, _)| name).collect()
+});
+
+/// Removes values that are unknown or empty, so that a snapshot shows what a log contains.
 fn known(value: Value) -> Option<Value> {
     match value {
-        Value::Null | Value::Bool(false) => None,
+        Value::Null => None,
         Value::Array(items) if items.is_empty() => None,
         Value::Array(items) => Some(items.into_iter().map(|it| known(it).unwrap_or(Value::Null)).collect()),
         Value::Object(fields) => {
-            let fields: serde_json::Map<_, _> =
-                fields.into_iter().filter_map(|(name, value)| Some((name, known(value)?))).collect();
+            let fields = fields.into_iter().filter(|(name, it)| !(*it == Value::Bool(false) && FLAGS.contains(name)));
+            let fields: serde_json::Map<_, _> = fields.filter_map(|(name, it)| Some((name, known(it)?))).collect();
             (!fields.is_empty()).then_some(Value::Object(fields))
         }
         Value::String(text) if text.is_empty() => None,

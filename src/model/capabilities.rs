@@ -10,7 +10,7 @@ pub struct Capabilities(u32);
 /// Serialized as a number, and in human-readable formats as a list of words.
 impl Serialize for Capabilities {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Capabilities, &str); 15] = [
+        const WORDS: [(Capabilities, &str); 16] = [
             (Capabilities::TURNS, "turns"),
             (Capabilities::TOOL_CALLS, "tool_calls"),
             (Capabilities::FILE_CHANGES, "file_changes"),
@@ -26,6 +26,7 @@ impl Serialize for Capabilities {
             (Capabilities::CONVERTED, "converted"),
             (Capabilities::EXPORTED, "exported"),
             (Capabilities::TRACED, "traced"),
+            (Capabilities::METERED, "metered"),
         ];
         if serializer.is_human_readable() {
             serializer.collect_seq(WORDS.iter().filter(|(shown, _)| self.has(*shown)).map(|(_, word)| word))
