@@ -105,30 +105,34 @@ fn texts(frame: &DataFrame, column: &str) -> Vec<String> {
     frame.column(column).unwrap().as_materialized_series().iter().map(|value| value.to_string()).collect()
 }
 
-/// Writes a generated block of a document, or checks it: `TIDY=overwrite cargo test --test main dimensions`.
-fn check_block(path: &str, block: &str) {
-    const START: &str = "<!-- dimensions: written by tests/reports.rs -->\n";
-    const END: &str = "<!-- end of dimensions -->";
-    let path = root().join(path);
+/// Writes a generated block of docs/reports.md, or checks it: `TIDY=overwrite cargo test --test main documents_list`.
+fn check_block(name: &str, block: &str) {
+    let start = format!("<!-- {name}: written by tests/reports.rs -->\n");
+    let end = format!("<!-- end of {name} -->");
+    let path = root().join("docs/reports.md");
     let text = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = text.split_once(START).unwrap();
-    let (found, after) = rest.split_once(END).unwrap();
+    let (before, rest) = text.split_once(&start).unwrap();
+    let (found, after) = rest.split_once(&end).unwrap();
     if std::env::var("TIDY").is_ok_and(|mode| mode == "overwrite") {
-        std::fs::write(&path, [before, START, block, END, after].concat()).unwrap();
+        std::fs::write(&path, [before, &start, block, &end, after].concat()).unwrap();
         return;
     }
     assert_eq!(found, block, "{}: write it again with TIDY=overwrite", path.display());
 }
 
-/// docs/reports.md lists all dimensions with their reports.
+/// docs/reports.md lists all reports, and all dimensions with their reports.
 #[test]
-fn documents_list_the_dimensions() {
+fn documents_list_the_reports_and_dimensions() {
+    let mut table = vec!["\n| report | contents |\n| --- | --- |\n".to_owned()];
+    table.extend(REPORTS.iter().map(|report| format!("| `{}` | {} |\n", report.name, report.about)));
+    table.push("\n".to_owned());
+    check_block("reports", &table.concat());
     let mut table = vec!["\n| dimension | value | reports |\n| --- | --- | --- |\n".to_owned()];
     for dimension in DIMENSIONS {
         table.push(format!("| `{}` | {} | {} |\n", dimension.name, dimension.about, dimension.reports_as_text()));
     }
     table.push("| `label:KEY` | Value of the session's label KEY | all but limits, health |\n\n".to_owned());
-    check_block("docs/reports.md", &table.concat());
+    check_block("dimensions", &table.concat());
 }
 
 #[test]

@@ -210,7 +210,10 @@ fn examples(report: &str) -> Vec<String> {
         "waste" => &["--by project,cause --last 30d", "--top 3"],
         "limits" => &["--active", "--since week --wide"],
         "health" => &["--runtime claude"],
-        _ => &["--by model --last 7d", "--by project --since month --format csv"],
+        "tokens" | "turns" | "models" | "files" | "integrity" | "errors" | "behavior" | "trends" | "reconcile" => {
+            &["--by model --last 7d", "--by project --since month --format csv"]
+        }
+        _ => &[],
     };
     own.iter().map(|options| format!("agentlogs report {report} {options}")).collect()
 }
@@ -279,6 +282,13 @@ mod tests {
         let error = command(&arguments).term_width(80).try_get_matches_from(&arguments).unwrap_err();
         assert_eq!(error.kind(), clap::error::ErrorKind::DisplayHelp, "{error}");
         error.render().to_string()
+    }
+
+    #[test]
+    fn every_report_has_examples() {
+        for report in REPORTS {
+            assert!(!examples(report.name).is_empty(), "{}: give `examples` options that its readers use", report.name);
+        }
     }
 
     #[test]
