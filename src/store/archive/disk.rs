@@ -167,13 +167,16 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     change(Change::Rename(from, to), || fs::rename(from, to))
 }
 
-/// Creates a hard link, or a copy on file systems without links.
+/// Creates a hard link, or a copy with the same time on file systems without links.
 pub fn link(from: &Path, to: &Path) -> io::Result<()> {
     if uses_links(to) && change(Change::Link(from, to), || fs::hard_link(from, to)).is_ok() {
         return Ok(());
     }
+    let mut original = File::open(from)?;
     let mut copy = create(to)?;
-    io::copy(&mut File::open(from)?, &mut copy)?;
+    io::copy(&mut original, &mut copy)?;
+    // Not all file systems have times.
+    let _ = original.metadata().and_then(|metadata| metadata.modified()).and_then(|time| copy.set_modified(time));
     sync(&copy, to)
 }
 

@@ -1,6 +1,6 @@
 //! Files that are hashed while they are written, and the check of their hashes.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
 
 use super::disk;
+use crate::base::time::Time;
+use crate::input::discover::micros;
 use crate::input::open::open_file;
 
 /// Bytes of a buffer between a writer and its file: larger than the 8 kB of the standard library, as the page cache copies 64 kB in
@@ -23,12 +25,28 @@ pub struct Checksum {
     pub hash: String,
     /// The rows of a table, or the sources of a file of facts.
     pub rows: usize,
+    /// When the file was last written, as its file system states it. `None` where it does not, and in archives of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified_at: Option<Time>,
 }
 
 impl Checksum {
     /// Whether a file has this size and hash, as [`checksum`] returns them.
     pub fn is(&self, found: &(u64, String)) -> bool {
         (self.bytes, &self.hash) == (found.0, &found.1)
+    }
+
+    /// Whether a file is as it was written, by its size and time, else by its size and hash. The time counts if it is before
+    /// `listed_at`, when the list of these checksums was written: a later change may have the same time as an earlier one only while
+    /// the clock of the file system shows that time.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn is_state_of(&self, path: &Path, listed_at: Option<Time>) -> io::Result<bool> {
+        let metadata = fs::metadata(path)?;
+        let modified_at = modified_at(&metadata).filter(|time| Some(*time) < listed_at);
+        let is_unchanged = modified_at.is_some() && (self.modified_at, self.bytes) == (modified_at, metadata.len());
+        Ok(is_unchanged || self.is(&checksum(path)?))
     }
 }
 
@@ -97,7 +115,8 @@ impl HashedFile {
     pub fn finish(self, rows: usize) -> io::Result<Checksum> {
         let Hashing { file, hash } = self.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
         disk::begin_sync(&file);
-        Ok(Checksum { bytes: self.bytes, hash: format!("{:032x}", hash.finish_128()), rows })
+        let modified_at = file.metadata().ok().as_ref().and_then(modified_at);
+        Ok(Checksum { bytes: self.bytes, hash: format!("{:032x}", hash.finish_128()), rows, modified_at })
     }
 }
 
@@ -113,6 +132,11 @@ pub fn write_file(
     let mut out = HashedFile::create(path)?;
     write(&mut out)?;
     out.finish(rows)
+}
+
+/// When a file was last written.
+pub fn modified_at(metadata: &Metadata) -> Option<Time> {
+    metadata.modified().ok().and_then(micros)
 }
 
 /// XXH3-128 of these bytes, in hexadecimal.
@@ -136,5 +160,39 @@ pub fn checksum(path: &Path) -> io::Result<(u64, String)> {
         }
         bytes += read as u64;
         hash.write(buffer.get(..read).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn a_file_of_the_same_size_and_time_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table");
+        let written = write_file(&path, 1, |file| file.write_all(b"abc")).unwrap();
+        let (before, after) = (Time::from_micros(0), Time::from_micros(i64::MAX));
+        let is_state = |listed_at| written.is_state_of(&path, listed_at).unwrap();
+        let set_time = |time| File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        assert!(is_state(Some(after)));
+
+        fs::write(&path, "abX").unwrap();
+        set_time(time);
+        assert!(is_state(Some(after)), "by size and time");
+        assert!(!is_state(Some(before)), "the list may have been written before the change");
+        assert!(!is_state(None));
+        set_time(SystemTime::now() + Duration::from_secs(1));
+        assert!(!is_state(Some(after)), "another time");
+        fs::write(&path, "abc").unwrap();
+        assert!(is_state(Some(after)), "the content that was written, at another time");
+        fs::write(&path, "abcd").unwrap();
+        set_time(time);
+        assert!(!is_state(Some(after)), "another size");
+        let unknown = Checksum { modified_at: None, ..written.clone() };
+        assert!(!unknown.is_state_of(&path, Some(after)).unwrap());
     }
 }

@@ -1,6 +1,7 @@
 //! The manifest of a generation: its parts, with the checksums of their files and the sums of their rows.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use super::hashed_file::{self, Checksum, hash};
-use super::layout::{FACTS, LAST_VERSION_WITHOUT_MENTION, OLDEST_VERSION, VERSION, file_of};
+use super::layout::{FACTS, LAST_VERSION_WITHOUT_MENTION, MANIFEST, OLDEST_VERSION, VERSION, file_of};
 use crate::base::time::Day;
 use crate::input::open::read_file;
 use crate::model::tables::Tables;
@@ -122,12 +123,26 @@ impl Part {
         Some(undated.get(table).copied().unwrap_or(0))
     }
 
-    /// The path of one of its files in the directory of a generation, once the content is found to be what was written. polars
-    /// trusts the lengths that a file states: some damaged files make it allocate more memory than there is, which ends the process.
+    /// The path of one of its files in the directory of a generation, once it is found to be as it was written, by its size and time or
+    /// its content. polars trusts the lengths that a file states: some damaged files make it allocate more memory than there is, which
+    /// ends the process.
     ///
     /// # Errors
     /// When the file cannot be read or is damaged.
     pub fn verified_file(&self, generation: &Path, kind: &str) -> Result<PathBuf, Error> {
+        let path = generation.join(file_of(&self.name, kind));
+        let manifest = fs::metadata(generation.join(MANIFEST));
+        let listed_at = manifest.ok().as_ref().and_then(hashed_file::modified_at);
+        let is_intact = self.files.get(kind).map(|expected| expected.is_state_of(&path, listed_at)).transpose();
+        let is_intact = is_intact.map_err(Error::listed(&path))?.unwrap_or(false);
+        if is_intact { Ok(path) } else { Err(Error::changed(path)) }
+    }
+
+    /// As [`Self::verified_file`], by its content alone.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is damaged.
+    pub fn compared_file(&self, generation: &Path, kind: &str) -> Result<PathBuf, Error> {
         let path = generation.join(file_of(&self.name, kind));
         let found = hashed_file::checksum(&path).map_err(Error::listed(&path))?;
         let is_intact = self.files.get(kind).is_some_and(|expected| expected.is(&found));

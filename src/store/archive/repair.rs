@@ -165,7 +165,7 @@ fn parts_with_intact_facts(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> 
     let mut intact = BTreeSet::new();
     for (index, part) in snapshot.manifest.parts.iter().enumerate() {
         for kind in part.files.keys() {
-            match part.verified_file(&snapshot.folder, kind) {
+            match part.compared_file(&snapshot.folder, kind) {
                 Ok(_) if kind == FACTS => drop(intact.insert(index)),
                 Ok(_) => {}
                 Err(error) if kind == FACTS => {
@@ -187,7 +187,7 @@ fn manifest_of_facts(folder: &Path) -> Option<Manifest> {
         let path = entry.path();
         let rows = facts::scan(&mut open_file(&path).ok()?).ok()?.len();
         let (bytes, hash) = hashed_file::checksum(&path).ok()?;
-        let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows })].into();
+        let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows, modified_at: None })].into();
         parts.push(Part { name: entry.file_name().into_string().ok()?, files, sums: Sums::default(), undated: None });
     }
     let generation = layout::number_of(folder.file_name()?.to_str()?).unwrap_or_default();

@@ -97,7 +97,7 @@ impl LakeWriter {
             let rows = write(&mut file)?;
             file.finish(rows)
         };
-        let Checksum { bytes, hash, rows } = write_staged().map_err(Error::file(&staged))?;
+        let Checksum { bytes, hash, rows, .. } = write_staged().map_err(Error::file(&staged))?;
         if rows == 0 {
             return fs::remove_file(&staged).map_err(Error::file(&staged));
         }
