@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
 use super::database::WAL;
@@ -59,6 +61,9 @@ pub const SIDECAR: &str = "meta.json";
 /// The names of files with the results of an evaluation, or that name the run. They describe the logs in their directory and below
 /// it.
 pub const RESULTS: [&str; 4] = ["result.json", "results.json", "run_metadata.json", "aw_info.json"];
+
+/// The metadata of fewer files is read by one thread.
+const FILES_OF_A_THREAD: usize = 128;
 
 /// The ends of the names of files that belong to a log beside them.
 const COMPANIONS: [&str; 2] = [SIDECAR, WAL];
@@ -152,23 +157,20 @@ impl Search {
         // Sorted by name: the paths of one directory begin with the same bytes.
         let walk = WalkDir::new(root).follow_links(true).sort_by(|a, b| a.path().as_os_str().cmp(b.path().as_os_str()));
         for entry in walk.into_iter().filter_entry(|entry| !is_excepted(entry)) {
-            let added = match entry {
+            match entry {
                 Ok(entry) => self.add(&entry, root),
-                Err(error) if error.loop_ancestor().is_some() || is_missing(&error) => Ok(()),
-                Err(error) => Err(error),
-            };
-            if let Err(error) = added {
-                self.errors.push(Error::of_walk(&error, root));
+                Err(error) if error.loop_ancestor().is_some() || is_missing(&error) => {}
+                Err(error) => self.errors.push(Error::of_walk(&error, root)),
             }
         }
     }
 
     /// Adds an entry of a directory, or the root itself, if it is a file that may be a log.
-    fn add(&mut self, entry: &DirEntry, root: &Path) -> walkdir::Result<()> {
+    fn add(&mut self, entry: &DirEntry, root: &Path) {
         let is_named = entry.depth() == 0;
         if !is_named {
             if !self.enter_directory_of(entry) {
-                return Ok(());
+                return;
             }
             let name = entry.file_name().as_encoded_bytes();
             if COMPANIONS.iter().any(|end| name.ends_with(end.as_bytes())) {
@@ -180,24 +182,23 @@ impl Search {
         }
         let is_stream = !entry.file_type().is_file();
         if is_stream && (!is_named || entry.file_type().is_dir()) {
-            return Ok(());
+            return;
         }
-        let metadata = entry.metadata()?;
-        let Ok(path) = self.real_path(entry, root) else { return Ok(()) };
+        let Ok(path) = self.real_path(entry, root) else { return };
         let relative = below(entry.path(), root);
         let relative = if relative.as_os_str().is_empty() { Path::new(entry.file_name()) } else { relative };
         self.found.push(Found {
             path,
             relative: relative.to_owned(),
-            bytes: metadata.len(),
-            modified_at: metadata.modified().ok().filter(|_| !is_stream).and_then(micros),
+            // See `read_metadata`.
+            bytes: 0,
+            modified_at: None,
             is_stream,
             is_named,
             // The search does not pass through the directory of these.
             has_companions: is_named || entry.path_is_symlink(),
             has_results: is_named || entry.path_is_symlink(),
         });
-        Ok(())
     }
 
     /// Makes the directory of an entry the current one. Returns `false` if its real path cannot be found.
@@ -224,7 +225,7 @@ impl Search {
 
     /// Sorts the files, and merges those that were found several times.
     fn finish(self) -> (Vec<Found>, Vec<Error>) {
-        let Self { mut found, with_companions, with_results, errors, .. } = self;
+        let Self { mut found, with_companions, with_results, mut errors, .. } = self;
         // Stable, and fast, as the files are nearly sorted: the first of equal paths is kept.
         found.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
         found.dedup_by(|again, first| {
@@ -234,6 +235,7 @@ impl Search {
             first.has_results |= is_same && again.has_results;
             is_same
         });
+        errors.extend(read_metadata(&mut found));
         // After an error a directory may contain more files than were found.
         let is_complete = errors.is_empty();
         for file in &mut found {
@@ -244,6 +246,38 @@ impl Search {
         }
         (found, errors)
     }
+}
+
+/// Reads the sizes and times of files on all threads, as that takes longer than to find them. Files without them are removed and
+/// returned as errors.
+fn read_metadata(found: &mut Vec<Found>) -> Vec<Error> {
+    let read = |file: &mut Found| {
+        if file.is_stream {
+            return None;
+        }
+        match fs::metadata(&file.path) {
+            Ok(metadata) => {
+                file.bytes = metadata.len();
+                file.modified_at = metadata.modified().ok().and_then(micros);
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        }
+    };
+    let errors: Vec<Option<String>> = found.par_iter_mut().with_min_len(FILES_OF_A_THREAD).map(read).collect();
+    if errors.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let (mut kept, mut removed) = (Vec::with_capacity(found.len()), Vec::new());
+    for (file, error) in found.drain(..).zip(errors) {
+        match error {
+            None => kept.push(file),
+            Some(error) if file.is_named => removed.push(Error::Unreadable { path: file.path, error }),
+            Some(error) => removed.push(Error::LeftOut { path: file.path, error }),
+        }
+    }
+    *found = kept;
+    removed
 }
 
 /// Whether a link leads to nothing.
@@ -276,8 +310,6 @@ pub fn micros(time: SystemTime) -> Option<Time> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     /// The results are those of the standard library.
