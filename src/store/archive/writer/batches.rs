@@ -53,13 +53,16 @@ impl<T> Queue<T> {
     }
 }
 
-/// Divides items with the numbers of their groups into parts: whole groups, together about [`PART_BYTES`]. If there are more than two,
-/// they are an even number of about the same size: most machines have an even number of threads, which then end together.
+/// Facts of this size or more are at least two parts, which two threads write.
+const TWO_PARTS: u64 = PART_BYTES / 4 * 3;
+
+/// Divides items with the numbers of their groups into parts: whole groups, together about [`PART_BYTES`] or less. They are an even
+/// number of about the same size: most machines have an even number of threads, which then end together.
 pub fn divide<T>(items: Vec<(usize, T)>, length_of: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
     let total = items.iter().fold(0_u64, |sum, (_, item)| sum.saturating_add(length_of(item)));
     let count = match total.saturating_add(PART_BYTES / 2) / PART_BYTES {
-        few @ 0..=2 => few.max(1),
-        many => many.next_multiple_of(2),
+        _ if total < TWO_PARTS => 1,
+        count => count.max(2).next_multiple_of(2),
     };
     let each = total.div_ceil(count).max(1);
     let mut parts: Vec<Vec<T>> = Vec::new();
@@ -105,7 +108,8 @@ mod tests {
         let alone = |count: usize, size: u64| (0..count).map(|it| (it, size)).collect::<Vec<_>>();
         assert_eq!(sizes(&[]), [0; 0]);
         assert_eq!(sizes(&[(1, 0)]), [0]);
-        assert_eq!(sizes(&alone(22, PART_BYTES / 16)), [13]);
+        assert_eq!(sizes(&alone(11, PART_BYTES / 16)), [6]);
+        assert_eq!(sizes(&alone(14, PART_BYTES / 16)), [4, 4]);
         assert_eq!(sizes(&alone(26, PART_BYTES / 16)), [8, 8]);
         // Three would leave one thread of two alone.
         assert_eq!(sizes(&alone(48, PART_BYTES / 16)), [7, 7, 7, 7]);

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::api::{Writer, Written};
 use super::batches::{Queue, bytes_in_memory, divide};
 use super::plan::{Item, Plan};
-use super::stage::FactsLocation;
+use super::stage::{FactsLocation, InMemory};
 use crate::ledger::{self, Repeated, SessionKeys, Unmatched};
 use crate::model::source::{Source, SourceStatus};
 use crate::prices::Catalog;
@@ -178,7 +178,7 @@ impl Writer {
                 kept.push(item);
             } else if !source.verdicts.is_empty() {
                 let entry = Box::new(IndexEntry::of(&source, false, ledger::links(&source)));
-                let facts = FactsLocation::Memory { source: Arc::new(source), footprint: 0 };
+                let facts = FactsLocation::Memory(InMemory::new(source).map_err(Error::file(&self.next))?);
                 kept.push(Item { entry, facts, ..item });
             }
         }
@@ -188,7 +188,7 @@ impl Writer {
     /// The facts of a source of the next generation.
     fn source_of(&self, item: &Item) -> Result<Source, Error> {
         match &item.facts {
-            FactsLocation::Memory { source, .. } => Ok((**source).clone()),
+            FactsLocation::Memory(staged) => Ok(staged.source.clone()),
             FactsLocation::Spool(chunks) => {
                 let (path, mut spool) = self.spool.open()?;
                 chunks.load(&mut spool).map_err(Error::file(path))
@@ -245,7 +245,7 @@ impl Writer {
         let (spool_path, mut spool) = self.spool.open()?;
         for item in &mut items {
             match std::mem::replace(&mut item.facts, FactsLocation::Part) {
-                FactsLocation::Memory { source, .. } => loader.add_from_memory(source)?,
+                FactsLocation::Memory(staged) => loader.add_from_memory(staged)?,
                 FactsLocation::Spool(chunks) => {
                     loader.add_from_file(spool_path, &mut spool, chunks, item.is_alone)?;
                 }
@@ -311,10 +311,10 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn add_from_memory(&mut self, source: Arc<Source>) -> Result<(), Error> {
-        let add = |facts: &mut FactsFile| facts.add_one(&codec::encode(&*source)?);
-        add(&mut self.facts).map_err(Error::file(self.next))?;
-        self.whole.push(Arc::unwrap_or_clone(source));
+    fn add_from_memory(&mut self, staged: Arc<InMemory>) -> Result<(), Error> {
+        self.facts.add_one(&staged.encoded).map_err(Error::file(self.next))?;
+        let source = Arc::try_unwrap(staged).map_or_else(|shared| shared.source.clone(), |staged| staged.source);
+        self.whole.push(source);
         Ok(())
     }
 

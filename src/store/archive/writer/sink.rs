@@ -1,7 +1,7 @@
 //! Takes sources from an ingest: those that do not fit into memory are written to the spool.
 
 use super::api::Writer;
-use super::stage::FactsLocation;
+use super::stage::{FactsLocation, InMemory};
 use crate::ingest::Sink;
 use crate::ledger;
 use crate::model::session::SessionResult;
@@ -21,7 +21,8 @@ impl Writer {
         let own_links = ledger::links(&source);
         if spilled.is_empty() && rows_of(&source.sessions) <= MANY_ROWS {
             let entry = Box::new(IndexEntry::of(&source, false, own_links));
-            self.staged().insert_in_memory(entry, source);
+            let staged = InMemory::new(source).map_err(Error::file(&self.next))?;
+            self.staged().insert_in_memory(entry, staged);
         } else {
             self.stage_large(&source, &spilled, &own_links)?;
         }
@@ -32,7 +33,7 @@ impl Writer {
     fn stage_large(&self, source: &Source, spilled: &[SpilledSession], own_links: &[u64]) -> Result<(), Error> {
         let all_links = || spilled.iter().map(|session| &*session.links).chain([own_links]);
         let groups = ledger::groups(all_links());
-        let (offset, length) = self.spool.append(source)?;
+        let (offset, length) = self.spool.append_encoded(source)?;
         let places = spilled.iter().map(|session| (session.offset, session.length)).chain([(offset, length)]);
         let chunks = places.zip(&groups).map(|((offset, length), group)| Chunk { offset, length, group: *group });
         let chunks = Chunks::new(chunks.collect());
@@ -48,16 +49,16 @@ impl Writer {
     fn spill_sources(&self) -> Result<(), Error> {
         loop {
             let next = self.staged().next_to_spill();
-            let Some(source) = next else { return Ok(()) };
-            let (offset, length) = self.spool.append(&*source)?;
-            self.staged().spilled(&source, Chunks::one(offset, length));
+            let Some(staged) = next else { return Ok(()) };
+            let (offset, length) = self.spool.append(&staged.encoded)?;
+            self.staged().spilled(&staged, Chunks::one(offset, length));
         }
     }
 
     /// Writes sessions of a source that is added later to the spool.
     fn spill_sessions(&self, sessions: &[SessionResult]) -> Result<Vec<SpilledSession>, Error> {
         let spill = |session: &SessionResult| {
-            let (offset, length) = self.spool.append(session)?;
+            let (offset, length) = self.spool.append_encoded(session)?;
             let links = ledger::links_of(std::slice::from_ref(session), None);
             Ok(SpilledSession { offset, length, session_id: session.session_id.clone(), links })
         };

@@ -1,7 +1,7 @@
 //! The spool: a file of the next generation with facts that do not fit into memory, until they are in a part.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -45,16 +45,20 @@ impl Spool {
     ///
     /// # Errors
     /// When they cannot be encoded or written.
-    pub fn append<T: Serialize>(&self, facts: &T) -> Result<(u64, u64), Error> {
-        let append = || -> io::Result<_> {
-            let encoded = codec::encode(facts)?;
-            let mut end = self.end();
-            let (offset, length) = (end.offset, encoded.len() as u64);
-            end.offset += length;
-            end.file.write_all(&encoded)?;
-            Ok((offset, length))
-        };
-        append().map_err(Error::file(&self.path))
+    pub fn append_encoded<T: Serialize>(&self, facts: &T) -> Result<(u64, u64), Error> {
+        self.append(&codec::encode(facts).map_err(Error::file(&self.path))?)
+    }
+
+    /// Appends facts that are encoded. Returns where they begin and their length, in bytes.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn append(&self, encoded: &[u8]) -> Result<(u64, u64), Error> {
+        let mut end = self.end();
+        let (offset, length) = (end.offset, encoded.len() as u64);
+        end.offset += length;
+        end.file.write_all(encoded).map_err(Error::file(&self.path))?;
+        Ok((offset, length))
     }
 
     /// Writes what is buffered, so that it can be read.

@@ -1,16 +1,14 @@
 //! Sources that a run adds, until the commit: in memory while all of them fit, else in the spool.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::Arc;
 
 use crate::model::session::SessionResult;
 use crate::model::source::Source;
 use crate::store::archive::error::Error;
-use crate::store::archive::facts::{Chunks, rows_of};
+use crate::store::archive::facts::{Chunks, codec, rows_of};
 use crate::store::archive::index::IndexEntry;
-
-/// How much larger a source in memory is than its encoded facts, about.
-const ENCODED_RATIO: usize = 5;
 
 /// Memory for staged sources, in bytes. If they take more, all of them are written to the spool: a run with so many sources would
 /// save little time by keeping a part of them.
@@ -45,27 +43,44 @@ pub struct StagedSource {
 /// Where the facts of a source are before they are written to a part of the next generation.
 #[derive(Debug)]
 pub enum FactsLocation {
-    /// In memory. They are encoded when they are written.
-    Memory {
-        /// The source. A thread that writes it to the spool shares it.
-        source: Arc<Source>,
-        /// About how much memory it takes, in bytes.
-        footprint: usize,
-    },
+    /// In memory. A thread that writes them to the spool shares them.
+    Memory(Arc<InMemory>),
     /// Encoded in the spool.
     Spool(Chunks),
     /// In the part of the current generation that the entry names.
     Part,
 }
 
+/// A source in memory.
+#[derive(Debug)]
+pub struct InMemory {
+    pub source: Source,
+    /// Its facts as they are stored. Each is encoded by the thread that read it: later, fewer threads are busy.
+    pub encoded: Vec<u8>,
+}
+
+impl InMemory {
+    /// # Errors
+    /// When the source cannot be encoded.
+    pub fn new(source: Source) -> io::Result<Arc<Self>> {
+        let encoded = codec::encode(&source)?;
+        Ok(Arc::new(Self { source, encoded }))
+    }
+
+    /// About how much memory it takes, in bytes.
+    fn footprint(&self) -> usize {
+        self.encoded.len() + footprint(&self.source)
+    }
+}
+
 impl Staged {
     /// Adds a source in memory, in place of an earlier one of the same path. If [`Self::next_to_spill`] returns sources then, the caller
     /// writes them to the spool.
-    pub(super) fn insert_in_memory(&mut self, entry: Box<IndexEntry>, source: Source) {
-        let path = source.path.clone();
+    pub(super) fn insert_in_memory(&mut self, entry: Box<IndexEntry>, staged: Arc<InMemory>) {
+        let path = staged.source.path.clone();
         // Not needed once the sources are spilled.
-        let footprint = if self.is_spilling { 0 } else { footprint(&source) };
-        self.insert(path.clone(), entry, FactsLocation::Memory { source: Arc::new(source), footprint });
+        let footprint = if self.is_spilling { 0 } else { staged.footprint() };
+        self.insert(path.clone(), entry, FactsLocation::Memory(staged));
         self.memory += footprint;
         if self.is_spilling {
             self.to_spill.push(path);
@@ -76,35 +91,35 @@ impl Staged {
 
     pub(super) fn insert(&mut self, path: String, entry: Box<IndexEntry>, facts: FactsLocation) {
         let replaced = self.sources.insert(path, StagedSource { entry, facts });
-        if let Some(StagedSource { facts: FactsLocation::Memory { footprint, .. }, .. }) = replaced {
-            self.memory = self.memory.saturating_sub(footprint);
+        if let Some(StagedSource { facts: FactsLocation::Memory(staged), .. }) = replaced {
+            self.memory = self.memory.saturating_sub(staged.footprint());
         }
     }
 
     pub(super) fn begin_spilling(&mut self) {
         if !self.is_spilling {
             self.is_spilling = true;
-            let in_memory = |staged: &StagedSource| matches!(staged.facts, FactsLocation::Memory { .. });
+            let in_memory = |staged: &StagedSource| matches!(staged.facts, FactsLocation::Memory(_));
             let paths = self.sources.iter().filter(|(_, staged)| in_memory(staged)).map(|(path, _)| path.clone());
             self.to_spill = paths.collect();
         }
     }
 
     /// A source that has to be written to the spool.
-    pub(super) fn next_to_spill(&mut self) -> Option<Arc<Source>> {
+    pub(super) fn next_to_spill(&mut self) -> Option<Arc<InMemory>> {
         while let Some(path) = self.to_spill.pop() {
-            if let Some(StagedSource { facts: FactsLocation::Memory { source, .. }, .. }) = self.sources.get(&path) {
-                return Some(Arc::clone(source));
+            if let Some(StagedSource { facts: FactsLocation::Memory(staged), .. }) = self.sources.get(&path) {
+                return Some(Arc::clone(staged));
             }
         }
         None
     }
 
     /// Records that a source was written to the spool, unless another one was added in its place meanwhile.
-    pub(super) fn spilled(&mut self, written: &Arc<Source>, chunks: Chunks) {
-        if let Some(staged) = self.sources.get_mut(&written.path)
-            && let FactsLocation::Memory { source, .. } = &staged.facts
-            && Arc::ptr_eq(source, written)
+    pub(super) fn spilled(&mut self, written: &Arc<InMemory>, chunks: Chunks) {
+        if let Some(staged) = self.sources.get_mut(&written.source.path)
+            && let FactsLocation::Memory(found) = &staged.facts
+            && Arc::ptr_eq(found, written)
         {
             staged.facts = FactsLocation::Spool(chunks);
         }
@@ -112,10 +127,10 @@ impl Staged {
 }
 
 impl FactsLocation {
-    /// How long the encoded facts are, in bytes; of sources in memory about. `stored` is the length of facts in a part.
+    /// How long the encoded facts are, in bytes. `stored` is the length of facts in a part.
     pub fn length(&self, stored: u64) -> u64 {
         match self {
-            Self::Memory { footprint, .. } => (footprint / ENCODED_RATIO) as u64,
+            Self::Memory(staged) => staged.encoded.len() as u64,
             Self::Spool(chunks) => chunks.length(),
             Self::Part => stored,
         }
