@@ -49,7 +49,7 @@ pub trait ColumnBuilder {
     fn times(self, values: impl ExactSizeIterator<Item = Option<i64>>) -> Self::Column;
     /// Days since 1970.
     fn dates(self, values: impl ExactSizeIterator<Item = Option<i32>>) -> Self::Column;
-    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Option<Vec<&'a str>>>) -> Self::Column;
+    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Option<Vec<&'a str>>> + Clone) -> Self::Column;
 }
 
 impl<R> Get<R> {
@@ -140,7 +140,7 @@ impl ColumnBuilder for Arrays {
         values.collect::<PrimitiveArray<i32>>().to(DataType::Date.to_arrow(CompatLevel::newest())).boxed()
     }
 
-    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Option<Vec<&'a str>>>) -> Self::Column {
+    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Option<Vec<&'a str>>> + Clone) -> Self::Column {
         let mut builder = ListStringChunkedBuilder::new(PlSmallStr::EMPTY, values.len(), values.len());
         for value in values {
             match value {
@@ -176,12 +176,11 @@ impl ColumnBuilder for ColumnPages<'_> {
     }
 
     fn flags(self, values: impl ExactSizeIterator<Item = bool>) -> Self::Column {
-        self.encoder.flags(self.kind, values)
+        self.encoder.flags(self.kind, values.map(Some))
     }
 
-    /// Few rows have such flags: polars encodes them.
     fn maybe_flags(self, values: impl ExactSizeIterator<Item = Option<bool>>) -> Self::Column {
-        self.encoder.array(self.kind, &*Arrays.maybe_flags(values))
+        self.encoder.flags(self.kind, values)
     }
 
     fn times(self, values: impl ExactSizeIterator<Item = Option<i64>>) -> Self::Column {
@@ -193,7 +192,10 @@ impl ColumnBuilder for ColumnPages<'_> {
     }
 
     /// Few rows have lists: polars encodes them.
-    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Option<Vec<&'a str>>>) -> Self::Column {
+    fn lists<'a>(self, values: impl ExactSizeIterator<Item = Option<Vec<&'a str>>> + Clone) -> Self::Column {
+        if values.clone().all(|list| list.is_none()) {
+            return self.encoder.null_lists(self.kind, values.len());
+        }
         self.encoder.array(self.kind, &*Arrays.lists(values))
     }
 }

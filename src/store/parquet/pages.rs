@@ -264,22 +264,38 @@ impl PageEncoder {
         Ok(vec![self.data(kind, FormatEncoding::PLAIN, range)?])
     }
 
-    /// A column of flags without NULL.
+    /// A column of flags.
     ///
     /// # Errors
     /// None that a log can cause.
-    pub fn flags(&mut self, kind: &ParquetType, flags: impl Iterator<Item = bool>) -> PolarsResult<Pages> {
+    pub fn flags(&mut self, kind: &ParquetType, flags: impl Iterator<Item = Option<bool>>) -> PolarsResult<Pages> {
         let mut present = self.present.take();
+        // They are encoded as levels are, without the length.
+        let mut set = Present::default();
         for flag in flags {
-            present.push(flag);
+            present.push(flag.is_some());
+            if let Some(flag) = flag {
+                set.push(flag);
+            }
         }
         self.present = present;
-        // They are encoded as levels are, without the length.
-        let (rows, set) = (self.present.rows, self.present.values);
-        self.values.extend_from_slice(self.present.bits());
-        self.present.fill(rows);
-        let range = (rows > 0).then(|| (vec![u8::from(set == rows)], vec![u8::from(set > 0)]));
+        self.values.extend_from_slice(set.bits());
+        let range = (set.rows > 0).then(|| (vec![u8::from(set.values == set.rows)], vec![u8::from(set.values > 0)]));
         Ok(vec![self.data(kind, FormatEncoding::PLAIN, range)?])
+    }
+
+    /// A column of lists that are all NULL: polars' encoder would fill 8 MB with zeros for it.
+    ///
+    /// # Errors
+    /// None that a log can cause.
+    pub fn null_lists(&mut self, kind: &ParquetType, rows: usize) -> PolarsResult<Pages> {
+        self.present.fill(rows);
+        self.present.values = 0;
+        // The levels of repetition are 0, too.
+        self.page.clear();
+        self.present.write(&mut self.page);
+        let descriptor = Descriptor { primitive_type: leaf(kind)?.clone(), max_def_level: 3, max_rep_level: 1 };
+        Ok(vec![self.page_of(descriptor, FormatEncoding::PLAIN, None)?])
     }
 
     /// A column of any other type, by polars' encoder.
@@ -307,9 +323,20 @@ impl PageEncoder {
 
     /// A page of the rows and values so far, which are removed.
     fn data(&mut self, kind: &ParquetType, encoding: FormatEncoding, range: Range) -> PolarsResult<CompressedPage> {
+        self.page.clear();
+        let descriptor = Descriptor { primitive_type: primitive(kind)?.clone(), max_def_level: 1, max_rep_level: 0 };
+        self.page_of(descriptor, encoding, range)
+    }
+
+    /// As [`Self::data`], after what `page` contains already.
+    fn page_of(
+        &mut self,
+        descriptor: Descriptor,
+        encoding: FormatEncoding,
+        range: Range,
+    ) -> PolarsResult<CompressedPage> {
         let rows = self.present.rows;
         let nulls = rows - self.present.values;
-        self.page.clear();
         self.present.write(&mut self.page);
         self.present.clear();
         self.page.append(&mut self.values);
@@ -332,7 +359,6 @@ impl PageEncoder {
             repetition_level_encoding: FormatEncoding::RLE,
             statistics: Some(statistics),
         };
-        let descriptor = Descriptor { primitive_type: primitive(kind)?.clone(), max_def_level: 1, max_rep_level: 0 };
         let (header, page) = (DataPageHeader::V1(header), CowBuffer::Owned(page));
         let page = CompressedDataPage::new(header, page, Compression::Snappy, length, descriptor, rows);
         Ok(CompressedPage::Data(page))
@@ -366,6 +392,17 @@ fn primitive(kind: &ParquetType) -> PolarsResult<&PrimitiveType> {
     match kind {
         ParquetType::PrimitiveType(primitive) => Ok(primitive),
         ParquetType::GroupType { .. } => Err(polars_err!(ComputeError: "a column of values in a group")),
+    }
+}
+
+/// The type of the items of a list, whatever groups are around it.
+fn leaf(kind: &ParquetType) -> PolarsResult<&PrimitiveType> {
+    match kind {
+        ParquetType::PrimitiveType(primitive) => Ok(primitive),
+        ParquetType::GroupType { fields, .. } => match &fields[..] {
+            [field] => leaf(field),
+            _ => Err(polars_err!(ComputeError: "a column of several values in a group")),
+        },
     }
 }
 

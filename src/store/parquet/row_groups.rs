@@ -122,7 +122,8 @@ mod tests {
                 DataType::Datetime(..) => encoder.numbers(kind, column.datetime()?.physical().iter()),
                 DataType::Date => encoder.numbers(kind, column.date()?.physical().iter()),
                 DataType::Float64 => encoder.fractions(kind, column.f64()?.iter()),
-                DataType::Boolean => encoder.flags(kind, column.bool()?.iter().flatten()),
+                DataType::Boolean => encoder.flags(kind, column.bool()?.iter()),
+                DataType::List(_) if column.null_count() == column.len() => encoder.null_lists(kind, column.len()),
                 _ => encoder.array(kind, &*column.to_arrow(0, CompatLevel::newest())),
             }
         }
@@ -177,6 +178,8 @@ mod tests {
             "no money" => column(|it| it).into_iter().map(|it| it.map(|_| f64::NAN)).collect::<Vec<_>>(),
             "flag" => (0..rows).map(|it| it % 3 == 0).collect::<Vec<_>>(),
             "set" => vec![true; 3000],
+            "maybe a flag" => column(|it| it).into_iter().map(|it| it.map(|it| it % 5 == 0)).collect::<Vec<_>>(),
+            "no flag" => vec![None::<bool>; 3000],
         )
         .unwrap();
         let time = frame.column("wide").unwrap().cast(&DataType::Datetime(TimeUnit::Microseconds, None)).unwrap();
@@ -193,6 +196,7 @@ mod tests {
             time.with_name("time".into()),
             day.with_name("day".into()),
             days.with_name("days".into()),
+            Series::full_null("no list".into(), list.len(), list.dtype()).into(),
             list.with_name("list".into()).into(),
         ];
         let frame = frame.hstack(&more).unwrap();
