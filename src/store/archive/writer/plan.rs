@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use foldhash::HashSet;
+
 use super::api::Writer;
 use super::stage::{FactsLocation, StagedSource};
 use crate::ledger;
@@ -17,7 +19,8 @@ pub struct Item {
     pub path: String,
     pub entry: Box<IndexEntry>,
     pub facts: FactsLocation,
-    /// Sources that are linked, directly or by others, have the same group. They are in the same part.
+    /// Sources that are linked, directly or by others, have the same group. They are in the same part. It is known of sources whose
+    /// parts are written again.
     pub group: usize,
     /// Whether no other source is in the group.
     pub is_alone: bool,
@@ -50,8 +53,8 @@ pub struct Plan {
 }
 
 impl Writer {
-    /// All sources with their groups, and the parts that have to be written again. `is_current` reports whether the tables of the
-    /// current generation were computed with the present prices and version of the program.
+    /// All sources, and the parts that have to be written again. `is_current` reports whether the tables of the current generation were
+    /// computed with the present prices and version of the program.
     pub(super) fn plan(
         &mut self,
         staged: impl IntoIterator<Item = (String, StagedSource)>,
@@ -75,22 +78,18 @@ impl Writer {
                 items.push(Item { path, entry, facts: FactsLocation::Part, group: 0, is_alone: false });
             }
         }
-        items.extend(new);
-        items.sort_by(|a, b| a.path.cmp(&b.path));
-        let groups = ledger::groups(items.iter().map(|item| &*item.entry.links));
-        for (item, group) in items.iter_mut().zip(groups) {
-            item.group = group;
+        // A new source changes the parts of the sources that it is linked to. Sources that are linked to these are in the same parts.
+        let links: HashSet<u64> = new.iter().flat_map(|item| item.entry.links.iter().copied()).collect();
+        for IndexEntry { links: known, facts, has_verdicts, .. } in items.iter().map(|item| &*item.entry) {
+            if !dirty.contains(&facts.part) && (*has_verdicts || known.iter().any(|link| links.contains(link))) {
+                dirty.insert(facts.part);
+            }
         }
-        // A new source changes the parts of all sources of its group.
-        let changed: BTreeSet<usize> = items.iter().filter(|item| item.is_new()).map(|item| item.group).collect();
-        let linked = items.iter().filter(|item| !item.is_new() && changed.contains(&item.group));
-        dirty.extend(linked.map(|item| item.entry.facts.part));
-        dirty.extend(
-            items.iter().filter(|item| item.entry.has_verdicts && !item.is_new()).map(|item| item.entry.facts.part),
-        );
         if small.len() > MAX_SMALL_PARTS {
             dirty.extend(small);
         }
+        items.extend(new);
+        items.sort_by(|a, b| a.path.cmp(&b.path));
         (items, dirty)
     }
 }
@@ -107,6 +106,10 @@ impl Plan {
         let is_changed = |item: &Item| item.is_new() || dirty.contains(&item.entry.facts.part);
         let (changed, kept): (Vec<_>, Vec<_>) = items.into_iter().partition(is_changed);
         let (verdicts, mut changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|item| item.entry.has_verdicts);
+        let groups = ledger::groups(changed.iter().map(|item| &*item.entry.links));
+        for (item, group) in changed.iter_mut().zip(groups) {
+            item.group = group;
+        }
         // Groups stay together; both they and their members are in the order of paths.
         changed.sort_by_key(|item| item.group);
         for group in changed.chunk_by_mut(|a, b| a.group == b.group) {
