@@ -129,16 +129,19 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
     let recent = recent.collect()?;
     let is_today = |time: &str| col(time).gt_eq(literal(start)).and(col(time).lt(literal(end)));
     let dated = recent.clone().lazy().filter(is_today(turns::OCCURRED_AT)).select([col(turns::COST_USD)]);
-    // Turns without a time have that of their session's start.
-    let keys = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
-    let begun = sessions.clone().filter(is_today(sessions::STARTED_AT));
-    let undated = turns
-        .filter(col(turns::OCCURRED_AT).is_null())
-        .select([turns::RUNTIME, turns::SESSION_ID, turns::COST_USD].map(col));
-    let undated = undated.join(begun, keys(), keys(), JoinType::Semi.into()).select([col(turns::COST_USD)]);
-    let today = concat([dated, undated], UnionArgs::default())?
-        .select([known_sum(turns::COST_USD).alias(turns::COST_USD), len().alias("rows")]);
-    let today = today.collect()?;
+    let today = if tables.is_dated(turns::TABLE) {
+        dated
+    } else {
+        // Turns without a time have that of their session's start.
+        let keys = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
+        let begun = sessions.clone().filter(is_today(sessions::STARTED_AT));
+        let undated = turns
+            .filter(col(turns::OCCURRED_AT).is_null())
+            .select([turns::RUNTIME, turns::SESSION_ID, turns::COST_USD].map(col));
+        let undated = undated.join(begun, keys(), keys(), JoinType::Semi.into()).select([col(turns::COST_USD)]);
+        concat([dated, undated], UnionArgs::default())?
+    };
+    let today = today.select([known_sum(turns::COST_USD).alias(turns::COST_USD), len().alias("rows")]).collect()?;
     // Nothing was spent on a day without rows; the cost of rows without a known cost is unknown.
     let today_usd = if today.column("rows")?.get(0)?.extract() == Some(0) { Some(0.0) } else { first_number(&today)? };
     let least = LowerBounds::since(earliest, &sessions)?;
