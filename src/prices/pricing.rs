@@ -209,8 +209,12 @@ fn is_standard(tier: &str) -> bool {
 #[derive(Debug)]
 pub struct Pricer<'c> {
     catalog: &'c Catalog,
-    /// The models found so far, by the logged provider, then by the logged model.
-    known: HashMap<String, HashMap<String, Option<Found<'c>>>>,
+    /// The models found so far.
+    found: Vec<Option<Found<'c>>>,
+    /// Their positions, by the logged provider, then by the logged model.
+    positions: HashMap<String, HashMap<String, usize>>,
+    /// The last provider and model with their position: most requests name those of the request before.
+    last: Option<(String, String, usize)>,
     /// The canonical names found so far, by the logged model.
     canonical: HashMap<Symbol, Symbol>,
 }
@@ -218,17 +222,27 @@ pub struct Pricer<'c> {
 impl<'c> Pricer<'c> {
     /// A pricer with the prices of `catalog`.
     pub fn new(catalog: &'c Catalog) -> Self {
-        Self { catalog, known: HashMap::new(), canonical: HashMap::new() }
+        Self { catalog, found: Vec::new(), positions: HashMap::new(), last: None, canonical: HashMap::new() }
     }
 
     /// The model that a logged name means.
     pub fn find(&mut self, provider: Option<&str>, model: &str) -> Option<&Found<'c>> {
         let key = provider.unwrap_or_default();
-        if !self.known.get(key).is_some_and(|it| it.contains_key(model)) {
-            let found = self.catalog.find(provider, model);
-            self.known.entry(key.to_owned()).or_default().insert(model.to_owned(), found);
-        }
-        self.known.get(key)?.get(model)?.as_ref()
+        let is_last = |(provider, name, _): &&(String, String, usize)| provider == key && name == model;
+        let position = if let Some((.., position)) = self.last.as_ref().filter(is_last) {
+            *position
+        } else {
+            let known = self.positions.get(key).and_then(|models| models.get(model)).copied();
+            let position = known.unwrap_or_else(|| {
+                self.found.push(self.catalog.find(provider, model));
+                let position = self.found.len() - 1;
+                self.positions.entry(key.to_owned()).or_default().insert(model.to_owned(), position);
+                position
+            });
+            self.last = Some((key.to_owned(), model.to_owned(), position));
+            position
+        };
+        self.found.get(position)?.as_ref()
     }
 
     /// The maker of a logged model; `None` if the catalog does not contain the model, or only at hosts and in the user's own prices.

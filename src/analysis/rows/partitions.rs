@@ -1,5 +1,6 @@
 //! The rows of sessions, of which only some partitions are in memory at a time.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{panic, thread};
@@ -11,7 +12,30 @@ use super::session_key::KEY;
 use crate::store::frames::Frames;
 
 /// Finds the index of a session by its runtime and id.
-pub(in crate::analysis) type Find<'f> = &'f (dyn Fn(Option<&str>, Option<&str>) -> Option<usize> + Sync);
+pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
+
+/// A runtime and a session id.
+type Key<'k> = (Option<&'k str>, Option<&'k str>);
+
+/// The indices of sessions. The rows of a session follow each other, so that the last index is kept.
+struct Indices<'i> {
+    all: &'i HashMap<Key<'i>, usize>,
+    last: RefCell<([Option<String>; 2], Option<usize>)>,
+}
+
+impl<'i> Indices<'i> {
+    fn new(all: &'i HashMap<Key<'i>, usize>) -> Self {
+        Self { last: RefCell::new(([None, None], all.get(&(None, None)).copied())), all }
+    }
+
+    fn of(&self, runtime: Option<&str>, id: Option<&str>) -> Option<usize> {
+        let mut last = self.last.borrow_mut();
+        if last.0.each_ref().map(Option::as_deref) != [runtime, id] {
+            *last = ([runtime, id].map(|text| text.map(str::to_owned)), self.all.get(&(runtime, id)).copied());
+        }
+        last.1
+    }
+}
 
 /// The most partitions in memory at a time: while one is read, others are computed.
 const MOST_PARTITIONS: usize = 4;
@@ -32,12 +56,12 @@ pub(in crate::analysis) fn for_sessions<R: SessionRows>(
 ) -> PolarsResult<LazyFrame> {
     let [runtimes, ids] = KEY.map(|name| sessions.column(name).and_then(|column| column.str()));
     let (runtimes, ids) = (runtimes?, ids?);
-    let indices: HashMap<(Option<&str>, Option<&str>), usize> =
+    let indices: HashMap<Key<'_>, usize> =
         (0..sessions.height()).map(|index| ((runtimes.get(index), ids.get(index)), index)).collect();
-    let find = |runtime: Option<&str>, id: Option<&str>| indices.get(&(runtime, id)).copied();
     // All rows of a session are in one partition.
     let computed = in_parallel(tables.partitions(), |partition| {
-        let rows = read(partition, &find)?;
+        let indices = Indices::new(&indices);
+        let rows = read(partition, &|runtime, id| indices.of(runtime, id))?;
         let found: Vec<usize> = rows.sessions().into_iter().collect();
         Ok((compute(&rows, &found)?.lazy(), found))
     })?;

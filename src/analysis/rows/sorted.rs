@@ -16,24 +16,15 @@ impl<R> Default for Sorted<R> {
 impl<R> Sorted<R> {
     /// Sorts rows by the indices of their sessions; of each session by `time`. Rows without a time follow the row before
     /// them.
-    pub(in crate::analysis) fn new(rows: Vec<(usize, R)>, time: impl Fn(&R) -> Option<i64>) -> Self {
-        let mut keyed: Vec<(usize, Option<i64>, R)> =
-            rows.into_iter().map(|(session, row)| (session, time(&row), row)).collect();
-        keyed.sort_by_key(|(session, ..)| *session);
-        let mut before = None;
-        for (session, time, _) in &mut keyed {
-            *time = time.or(before.filter(|(of, _)| of == session).and_then(|(_, time)| time));
-            before = Some((*session, *time));
+    pub(in crate::analysis) fn new(mut rows: Vec<(usize, R)>, time: impl Fn(&R) -> Option<i64>) -> Self {
+        rows.sort_by_key(|(session, _)| *session);
+        let (mut ends, mut end) = (Vec::new(), 0);
+        for of_session in rows.chunk_by_mut(|(a, _), (b, _)| a == b) {
+            end += of_session.len();
+            ends.extend(of_session.first().map(|(session, _)| (*session, end)));
+            sort_by_time(of_session, |(_, row)| time(row));
         }
-        keyed.sort_by_key(|(session, time, _)| (*session, *time));
-        let mut end = 0;
-        let runs = keyed.chunk_by(|(a, ..), (b, ..)| a == b);
-        let ends = runs.filter_map(|run| {
-            end += run.len();
-            run.first().map(|(session, ..)| (*session, end))
-        });
-        let ends = ends.collect();
-        Self { rows: keyed.into_iter().map(|(.., row)| row).collect(), ends }
+        Self { rows: rows.into_iter().map(|(_, row)| row).collect(), ends }
     }
 
     /// The indices of the sessions that have rows.
@@ -47,5 +38,58 @@ impl<R> Sorted<R> {
         let end = |position: usize| self.ends.get(position).map(|(_, end)| *end);
         let start = found.checked_sub(1).and_then(end).unwrap_or(0);
         end(found).and_then(|end| self.rows.get(start..end)).unwrap_or_default()
+    }
+}
+
+/// Sorts rows by time. Rows without a time follow the row before them.
+#[expect(clippy::indexing_slicing, reason = "the positions are those of the rows")]
+fn sort_by_time<R>(rows: &mut [R], time: impl Fn(&R) -> Option<i64>) {
+    let mut before = None;
+    let mut times: Vec<(Option<i64>, usize)> = Vec::with_capacity(rows.len());
+    for (position, row) in rows.iter().enumerate() {
+        before = time(row).or(before);
+        times.push((before, position));
+    }
+    if times.is_sorted() {
+        return;
+    }
+    times.sort_unstable();
+    for to in 0..times.len() {
+        // A row that was moved is now where another one came from.
+        let mut from = times[to].1;
+        while from < to {
+            from = times[from].1;
+        }
+        rows.swap(to, from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rows_are_in_the_order_of_sessions_and_times(
+            rows in prop::collection::vec((0..4_usize, prop::option::of(0..6_i64)), 0..40),
+        ) {
+            let numbered = || rows.iter().enumerate().map(|(number, (session, time))| (*session, (number, *time)));
+            let sorted = Sorted::new(numbered().collect(), |(_, time)| *time);
+            for session in 0..4 {
+                let mut before = None;
+                let mut expected: Vec<_> = numbered()
+                    .filter(|(of, _)| *of == session)
+                    .map(|(_, (number, time))| {
+                        before = time.or(before);
+                        (before, (number, time))
+                    })
+                    .collect();
+                expected.sort_by_key(|(time, _)| *time);
+                let expected: Vec<_> = expected.into_iter().map(|(_, row)| row).collect();
+                prop_assert_eq!(sorted.of(session), &expected);
+            }
+        }
     }
 }

@@ -20,19 +20,25 @@ use crate::store::frames::{TypedRows, computed_columns, events, for_each_batch, 
 pub(super) struct Names {
     numbers: HashMap<SharedStr, u32>,
     names: Vec<SharedStr>,
+    /// The number that was returned last.
+    last: u32,
 }
 
 impl Names {
     /// The number of a text.
     fn number(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
+        // Most rows have the text of the row before.
+        if self.names.get(self.last as usize).is_some_and(|last| last.as_str() == name) {
+            return self.last;
         }
-        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        let name = SharedStr::from(name);
-        self.numbers.insert(name.clone(), number);
-        self.names.push(name);
-        number
+        self.last = self.numbers.get(name).copied().unwrap_or_else(|| {
+            let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+            let name = SharedStr::from(name);
+            self.numbers.insert(name.clone(), number);
+            self.names.push(name);
+            number
+        });
+        self.last
     }
 
     /// The numbers of the texts of others, in the order of theirs.
