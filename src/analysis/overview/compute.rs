@@ -122,6 +122,11 @@ impl Overview {
             lost: Lost { unpriced_tokens, undated, ..unread },
         })
     }
+
+    /// Whether none of its periods has a response.
+    pub fn is_empty(&self) -> bool {
+        self.periods.iter().all(|period| period.now.rows == 0)
+    }
 }
 
 /// The tables, without rows before a time.

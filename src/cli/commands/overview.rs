@@ -69,8 +69,8 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
     Ok(outcome)
 }
 
-/// On a terminal, reads the newest logs into a new archive and shows them, if the others take long. What fails is stated when all logs
-/// are read.
+/// On a terminal, reads the newest logs into a new archive and shows them, if the others take long. Logs that were copied lately can be
+/// older: then there is nothing to show. What fails is stated when all logs are read.
 fn show_newest(options: &Options, archive: &Archive, now: Option<Timestamp>, settings: &Settings) {
     let is_new = || matches!(archive.snapshot(), Err(archive::Error::Missing(_)));
     let Some(newest) = terminal::screen().filter(|_| is_new()).and_then(|_| Newest::of(options)) else { return };
@@ -78,6 +78,7 @@ fn show_newest(options: &Options, archive: &Archive, now: Option<Timestamp>, set
     if let Ok(Some(run)) = read_into(archive, options)
         && run.written.sums.sessions > 0
         && let Ok(overview) = overview(archive, now, settings)
+        && !overview.is_empty()
         && print(&overview, archive, settings).is_ok()
     {
         say(&newest.message());
