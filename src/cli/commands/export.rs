@@ -16,8 +16,9 @@ use anyhow::{Context, bail};
 use clap::ValueEnum as _;
 use clap::builder::PossibleValue;
 
-use super::otlp::{self, Receiver};
+use super::otlp;
 use super::output::{complain, say};
+use super::receiver::Receiver;
 use super::resolve::{report_error, scope, state_left_out, state_lower_bound, state_unmatched};
 use super::source::{catalog, open, some_tables};
 use super::{Outcome, WrongCommandLine};

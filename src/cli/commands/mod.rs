@@ -30,6 +30,11 @@ mod progress;
 pub mod query;
 mod query_prompt;
 mod reading;
+#[cfg(feature = "cloud")]
+mod receiver;
+#[cfg(not(feature = "cloud"))]
+#[path = "no_receiver.rs"]
+mod receiver;
 mod reopened;
 pub mod report;
 mod resolve;
