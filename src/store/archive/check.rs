@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Mutex;
 
 use polars::prelude::*;
 
@@ -75,9 +74,8 @@ impl Archive {
         let sources = snapshot.sources()?;
         // The files are verified once for all questions.
         let tables = snapshot.tables()?;
-        let verified = Mutex::new((0..snapshot.manifest.parts.len()).collect());
         // Its lock keeps the files until the rows are read: a writer removes those of earlier states.
-        let state = State { snapshot: Some(snapshot), sources, verified };
+        let state = State { snapshot: Some(snapshot), sources };
         checked.check_facts(&state);
         checked.check_rows(self, &tables);
         drop(state);
@@ -132,7 +130,7 @@ impl Checked {
         }
     }
 
-    /// Decodes the facts of each source. Their files were verified before.
+    /// Decodes the facts of each source.
     fn check_facts(&mut self, state: &State) {
         for (path, entry) in &state.sources {
             self.sources += 1;

@@ -47,7 +47,7 @@ pub struct FactsPlace {
     pub offset: u64,
     /// Their length, in bytes.
     pub length: u64,
-    /// See [`super::facts::checksum`].
+    /// See [`super::facts::checksum_at`].
     pub checksum: u32,
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use polars::prelude::*;
 
@@ -100,7 +99,7 @@ impl Archive {
         }
         self.repair_histories(&mut problems)?;
         let sources = std::mem::take(&mut found.known);
-        let state = State { snapshot: Some(snapshot), sources, verified: Mutex::new(intact) };
+        let state = State { snapshot: Some(snapshot), sources };
         let mut writer = Writer::with_state(self.clone(), lock, state)?;
         writer.settle_all();
         let is_incomplete = found.is_incomplete || !damaged.is_empty();
@@ -250,8 +249,7 @@ fn read_from_damaged_file(snapshot: &Snapshot, path: &str, entry: &IndexEntry) -
     let place = entry.facts;
     let part = snapshot.manifest.parts.get(place.part)?;
     let mut file = open_file(&snapshot.folder.join(file_of(&part.name, FACTS))).ok()?;
-    let bytes = facts::read_at(&mut file, place.offset, place.length).ok()?;
-    if place.checksum != facts::checksum(&bytes) {
+    if place.checksum != facts::checksum_at(&mut file, place.offset, place.length).ok()? {
         return None;
     }
     let chunks = facts::Chunks::read(&mut file, place.offset, place.length).ok()?;

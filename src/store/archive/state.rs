@@ -1,12 +1,11 @@
 //! The current generation with its index: what is known of each source.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use super::error::Error;
-use super::facts::Chunks;
+use super::facts::{self, Chunks};
 use super::generations::Snapshot;
 use super::hashed_file::hash;
 use super::index::{self, FactsPlace, IndexEntry, Sources};
@@ -23,8 +22,6 @@ pub struct State {
     pub snapshot: Option<Snapshot>,
     /// Its sources.
     pub sources: Sources,
-    /// The parts whose files of facts are known to be intact.
-    pub verified: Mutex<BTreeSet<usize>>,
 }
 
 impl State {
@@ -33,21 +30,21 @@ impl State {
         self.snapshot.as_ref().map_or(&[], |snapshot| &snapshot.manifest.parts)
     }
 
-    /// The file that contains facts, once it is known to be intact, and their chunks in it.
+    /// The file that contains the facts of a source, once these are known to be intact, and their chunks in it. They are compared with
+    /// their own checksum, as new files are made of them.
     ///
     /// # Errors
-    /// When the file cannot be read or is damaged.
+    /// When the file cannot be read or the facts are damaged.
     pub fn open(&self, place: FactsPlace) -> Result<(PathBuf, File, Chunks), Error> {
         let (Some(snapshot), Some(part)) = (&self.snapshot, self.parts().get(place.part)) else {
             return Err(Error::Damaged { path: PathBuf::from(INDEX), error: "a source is in no part".to_owned() });
         };
         let path = snapshot.folder.join(file_of(&part.name, FACTS));
-        let verified = || self.verified.lock().unwrap_or_else(PoisonError::into_inner);
-        if !verified().contains(&place.part) {
-            part.verified_file(&snapshot.folder, FACTS)?;
-            verified().insert(place.part);
-        }
         let mut file = open_file(&path).map_err(Error::listed(&path))?;
+        let checksum = facts::checksum_at(&mut file, place.offset, place.length).map_err(Error::file(&path))?;
+        if checksum != place.checksum {
+            return Err(Error::changed(path));
+        }
         let chunks = Chunks::read(&mut file, place.offset, place.length).map_err(Error::file(&path))?;
         Ok((path, file, chunks))
     }
@@ -71,7 +68,7 @@ impl Archive {
             Err(error) => return Err(error),
         };
         let sources = snapshot.sources()?;
-        Ok(State { snapshot: Some(snapshot), sources, verified: Mutex::default() })
+        Ok(State { snapshot: Some(snapshot), sources })
     }
 
     /// The facts of all sources, by path; empty if there is no archive yet.

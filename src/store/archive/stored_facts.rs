@@ -19,7 +19,7 @@ impl Snapshot {
     /// When the index cannot be read or is damaged.
     pub fn facts(self) -> Result<StoredFacts, Error> {
         let sources = self.sources()?;
-        Ok(StoredFacts(State { sources, snapshot: Some(self), ..State::default() }))
+        Ok(StoredFacts(State { sources, snapshot: Some(self) }))
     }
 }
 

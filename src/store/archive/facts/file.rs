@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::hash::Hasher as _;
-use std::io::{self, Write};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
 use std::path::Path;
 
 use twox_hash::XxHash3_64;
@@ -11,7 +11,7 @@ use twox_hash::XxHash3_64;
 use super::chunks::{Chunk, Chunks};
 use super::codec;
 use crate::model::source::Source;
-use crate::store::archive::hashed_file::{Checksum, HashedFile};
+use crate::store::archive::hashed_file::{BUFFER, Checksum, HashedFile};
 use crate::store::archive::layout::FACTS;
 
 /// Where the facts of a source are in the file of their part.
@@ -21,14 +21,29 @@ pub struct Place {
     pub offset: u64,
     /// Their length, in bytes.
     pub length: u64,
-    /// See [`checksum`].
+    /// See [`checksum_at`].
     pub checksum: u32,
 }
 
-/// The checksum of a source's facts as they are stored. It distinguishes damage of one source from damage of its neighbours.
+/// The checksum of the facts of a source as they are stored: of some bytes of a file. It distinguishes damage of one source from damage
+/// of its neighbours.
+///
+/// # Errors
+/// When the file cannot be read, or ends before.
 #[expect(clippy::cast_possible_truncation, reason = "half of a hash is enough to find damage")]
-pub fn checksum(bytes: &[u8]) -> u32 {
-    XxHash3_64::oneshot(bytes) as u32
+pub fn checksum_at(file: &mut File, offset: u64, length: u64) -> io::Result<u32> {
+    let mut hash = XxHash3_64::new();
+    let mut buffer = vec![0; BUFFER.min(usize::try_from(length).unwrap_or(BUFFER))];
+    let mut left = length;
+    file.seek(SeekFrom::Start(offset))?;
+    while left > 0 {
+        let most = usize::try_from(left).unwrap_or(BUFFER).min(buffer.len());
+        let some = buffer.get_mut(..most).unwrap_or_default();
+        file.read_exact(some)?;
+        hash.write(some);
+        left -= some.len() as u64;
+    }
+    Ok(hash.finish() as u32)
 }
 
 /// A new file for the facts of a part.
@@ -50,7 +65,7 @@ impl FactsFile {
     ///
     /// # Errors
     /// Those of `read`, and when the file cannot be written.
-    #[expect(clippy::cast_possible_truncation, reason = "as in `checksum`")]
+    #[expect(clippy::cast_possible_truncation, reason = "as in `checksum_at`")]
     pub fn add<'a>(
         &mut self,
         chunks: &Chunks,
@@ -147,7 +162,7 @@ mod tests {
         for (place, content) in places.iter().zip([&b"one"[..], b"another"]) {
             let bytes = read_at(&mut file, place.offset, place.length).unwrap();
             assert!(bytes.ends_with(content));
-            assert_eq!(checksum(&bytes), place.checksum);
+            assert_eq!(checksum_at(&mut file, place.offset, place.length).unwrap(), place.checksum);
             let chunks = Chunks::read(&mut file, place.offset, place.length).unwrap();
             let chunk = chunks.only().unwrap();
             assert_eq!(read_at(&mut file, chunk.offset, chunk.length).unwrap(), content);

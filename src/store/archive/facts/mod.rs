@@ -6,4 +6,4 @@ mod file;
 
 pub use chunks::{Chunk, Chunks, PART_BYTES, SettleBatch, read_at};
 pub use codec::{MANY_ROWS, rows_of};
-pub use file::{FactsFile, Place, checksum, decode_source, encode_source, scan};
+pub use file::{FactsFile, Place, checksum_at, decode_source, encode_source, scan};
