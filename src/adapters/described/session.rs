@@ -8,11 +8,11 @@ use serde::Deserialize;
 use super::description::{Calls, Description, Facts, Results, TokenPaths};
 use super::path::Place;
 use crate::adapters::engine::{Context, Probe, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::ids::counts_name;
 use crate::adapters::shared::tools::category_among;
 use crate::adapters::shared::usage::uncached;
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks};
 use crate::model::session::{CallStatus, Cost, Identity, ModelTotal, SessionResult, Status, Tokens, Total};
@@ -29,8 +29,7 @@ struct Block<'a> {
 struct Record<'r, 'a> {
     description: &'r Description,
     place: Place<'r, 'a>,
-    line: i64,
-    time: Option<Time>,
+    at: At,
 }
 
 /// A session while its records are read.
@@ -108,7 +107,7 @@ impl Session {
         self.builder.extend_to(time);
         let role = place.text(description.role);
         let role = role.as_deref().unwrap_or_default();
-        let record = Record { description, place, line, time };
+        let record = Record { description, place, at: At { line, time } };
         let is_response = description.role.is_empty() || description.responses.contains(&role);
         let results = description.results.as_ref();
         // The results of a request are those of calls before its response. Others may be those of the record's own calls.
@@ -171,7 +170,7 @@ impl Session {
 
     /// Adds the response that a record contains, if it has usage, or the id of a provider.
     fn response(&mut self, record: Record<'_, '_>, damage: &mut RecordErrors) -> Option<usize> {
-        let Record { description, place, line, time } = record;
+        let Record { description, place, at: At { line, time } } = record;
         let (tokens, is_known) = tokens_of(description, &description.tokens, place, damage);
         let cost = money(place.number(description.cost), damage);
         let id = place.text(description.message_id);
@@ -236,7 +235,7 @@ impl Session {
                 None => (logged.0.first() == Some(&b'"')).then(|| logged.text()),
             };
             let arguments = text.as_ref().map_or(logged, |text| Raw(text.as_bytes()));
-            let index = self.call(record.description, &id, &name, Some(arguments), record.line, record.time);
+            let index = self.call(record.description, &id, &name, Some(arguments), record.at);
             self.builder.arguments(index, arguments);
             let call = &mut self.builder.session.tool_calls[index];
             call.args_bytes = logged.len().or(call.args_bytes.get()).into();
@@ -271,28 +270,20 @@ impl Session {
         let Some(id) = element.text(results.call) else { return };
         // A result without its call makes no row, unless it names the tool.
         let call = match element.text(results.name) {
-            Some(tool) => Some(self.call(record.description, &id, &tool, None, record.line, None)),
+            Some(tool) => Some(self.call(record.description, &id, &tool, None, At { time: None, ..record.at })),
             None => self.builder.call_index(&id),
         };
         if let Some(call) = call {
             let is_error = element.raw(results.error).read::<Flag>().is_true();
             // The time of a response is after the results in its request.
-            let time = record.time.filter(|_| !results.at_end);
+            let time = record.at.time.filter(|_| !results.at_end);
             self.builder.result(call, element.raw(results.content), time, CallStatus::from_error(is_error));
         }
     }
 
     /// The index of a call, with its category by the format's own list.
-    fn call(
-        &mut self,
-        description: &Description,
-        id: &str,
-        tool: &str,
-        arguments: Option<Raw<'_>>,
-        line: i64,
-        time: Option<Time>,
-    ) -> usize {
-        let index = self.builder.call(id, tool, line, time);
+    fn call(&mut self, description: &Description, id: &str, tool: &str, arguments: Option<Raw<'_>>, at: At) -> usize {
+        let index = self.builder.call(id, tool, at);
         let call = &mut self.builder.session.tool_calls[index];
         call.is_subagent = description.is_subagent;
         if let Some(category) = category_among(description.categories, tool, arguments) {

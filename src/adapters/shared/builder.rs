@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt as _};
 use twox_hash::XxHash3_64;
 
+use super::at::At;
 use super::history::{self, History};
 use super::latency::Waits;
 use super::names;
@@ -153,13 +154,13 @@ impl Builder {
     }
 
     /// The index of the call `call_id`. Adds a call if there is none, which is incomplete until its result is added.
-    pub fn call(&mut self, call_id: &str, tool: &str, line: i64, time: Option<Time>) -> usize {
+    pub fn call(&mut self, call_id: &str, tool: &str, at: At) -> usize {
         let calls = &mut self.session.tool_calls;
         let new = calls.len();
         let index = self.calls.find_or_add(call_id, new, |call| calls[call].call_id == call_id);
         if index != new {
             let call = &mut calls[index];
-            call.occurred_at = call.occurred_at.or(time);
+            call.occurred_at = call.occurred_at.or(at.time);
             return index;
         }
         let Tool { tool, category, mcp_server } = match self.tools.iter().find(|known| known.tool == tool) {
@@ -167,12 +168,12 @@ impl Builder {
             None => Tool::new(tool, &mut self.tools),
         };
         calls.push(Box::new(ToolCall {
-            line,
+            line: at.line,
             call_id: call_id.into(),
             tool,
             category,
             mcp_server,
-            occurred_at: time,
+            occurred_at: at.time,
             ..ToolCall::default()
         }));
         index

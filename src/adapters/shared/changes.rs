@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 
+use super::at::At;
 use super::builder::Builder;
 use super::changed_lines::{ChangedLines, Sketch};
 use super::tools;
 use super::tools::Arguments;
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Text};
 use crate::model::session::Operation;
@@ -19,14 +19,13 @@ pub fn add_named_file(
     arguments: &Arguments<'_>,
     raw: Raw<'_>,
     operation: Option<Operation>,
-    line: i64,
-    time: Option<Time>,
+    at: At,
 ) {
     let Some(path) = arguments.file() else { return };
     match builder.session.tool_calls[call].category.as_ref() {
-        "edit" => drop(builder.change(call, path, operation, edited_lines(raw), line, time)),
+        "edit" => drop(builder.change(call, path, operation, edited_lines(raw), at)),
         "write" => {
-            let change = builder.change(call, path, None, None, line, time);
+            let change = builder.change(call, path, None, None, at);
             builder.sketch(change, arguments.written().map(Sketch::of_text));
         }
         _ => {}

@@ -1,5 +1,6 @@
 //! The events of a session.
 
+use super::at::At;
 use super::builder::{Builder, brief};
 use super::ids::hashed_id;
 use crate::base::time::Time;
@@ -8,9 +9,9 @@ use crate::model::session::{CallStatus, Event, EventKind};
 
 impl Builder {
     /// Adds an event, whose details the caller sets.
-    pub fn event(&mut self, kind: EventKind, line: i64, time: Option<Time>) -> &mut Event {
+    pub fn event(&mut self, kind: EventKind, at: At) -> &mut Event {
         let events = &mut self.session.events;
-        events.push(Event { kind, line, occurred_at: time, ..Event::default() });
+        events.push(Event { kind, line: at.line, occurred_at: at.time, ..Event::default() });
         let last = events.len() - 1;
         &mut events[last]
     }
@@ -46,7 +47,7 @@ impl Builder {
     }
 
     /// Sets the status of a call that the user refused, and adds one event for it.
-    pub fn deny(&mut self, call: usize, line: i64, time: Option<Time>, message: Option<&str>) {
+    pub fn deny(&mut self, call: usize, at: At, message: Option<&str>) {
         // After the first sentence there may be what the user wrote instead.
         let is_short = self.content == Retention::None;
         let message = message.map(|text| brief(if is_short { first_sentence(text) } else { text }));
@@ -59,7 +60,7 @@ impl Builder {
         if self.session.events.iter().any(is_same) {
             return;
         }
-        let event = self.event(EventKind::PermissionDenial, line, time);
+        let event = self.event(EventKind::PermissionDenial, at);
         event.code = Some(code);
         event.call_id = Some(call_id);
         event.message = message;
@@ -86,7 +87,7 @@ mod tests {
             let mut builder = builder();
             for (time, record) in records {
                 builder.extend_to(time.map(Time::from_micros));
-                builder.event(EventKind::Retry, 1, None);
+                builder.event(EventKind::Retry, At { line: 1, time: None });
                 builder.name_events(None, record.as_bytes());
             }
             builder.session.events.into_iter().filter_map(|it| it.key).collect::<Vec<_>>()

@@ -2,11 +2,11 @@
 
 use foldhash::{HashMap, HashMapExt as _};
 
+use super::at::At;
 use super::builder::Builder;
 use super::changed_lines::{ChangedLines, Sketch};
 use super::row_index::RowIndex;
 use super::{signs, tools};
-use crate::base::time::Time;
 use crate::model::session::{FileChange, Operation};
 
 impl Builder {
@@ -17,8 +17,7 @@ impl Builder {
         path: &str,
         operation: Option<Operation>,
         lines: Option<ChangedLines>,
-        line: i64,
-        time: Option<Time>,
+        at: At,
     ) -> usize {
         self.add_sign(call, signs::of_change(path, operation));
         let changes = &mut self.session.file_changes;
@@ -26,9 +25,9 @@ impl Builder {
         let index = self.changes.find_or_add(&(call, path), changes.len(), is_it);
         if index == changes.len() {
             changes.push(FileChange {
-                line,
+                line: at.line,
                 call: Some(call),
-                occurred_at: time,
+                occurred_at: at.time,
                 path: path.into(),
                 ..FileChange::default()
             });
@@ -64,11 +63,11 @@ impl Builder {
     }
 
     /// Adds the files that a call changes by a patch, if the call ends well.
-    pub fn patch(&mut self, call: usize, patch: &str, line: i64, time: Option<Time>) {
+    pub fn patch(&mut self, call: usize, patch: &str, at: At) {
         // The lines of several sections for one file are added up. The same patch in a later record replaces them.
         let mut sections: HashMap<usize, (ChangedLines, bool)> = HashMap::new();
         for file in tools::patched_files(patch) {
-            let index = self.change(call, &file.path, Some(file.operation), None, line, time);
+            let index = self.change(call, &file.path, Some(file.operation), None, at);
             self.add_sign(call, signs::of_patch(&file.path, patch));
             let change = &mut self.session.file_changes[index];
             let (lines, is_removal_shown) = sections.entry(index).or_insert((ChangedLines::none(), true));
@@ -91,15 +90,17 @@ pub fn set_lines(change: &mut FileChange, lines: ChangedLines) {
 
 #[cfg(test)]
 mod tests {
+    use crate::adapters::shared::at::At;
     use crate::adapters::shared::builder::tests::builder;
 
     #[test]
     fn sections_of_one_file_add() {
         let mut builder = builder();
-        let call = builder.call("c", "apply_patch", 1, None);
+        let at = At { line: 1, time: None };
+        let call = builder.call("c", "apply_patch", at);
         let patch = "*** Begin Patch\n*** Update File: a\n+1\n*** Update File: b\n+1\n+2\n+3\n+4\n+5\n-1\n*** Update File: a\n+1\n+2\n*** End Patch";
         for _ in 0..2 {
-            builder.patch(call, patch, 1, None);
+            builder.patch(call, patch, at);
             let lines: Vec<_> = builder.session.file_changes.iter().map(|it| (&*it.path, it.lines_added)).collect();
             assert_eq!(lines, [("a", Some(3)), ("b", Some(5))]);
         }

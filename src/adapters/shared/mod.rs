@@ -1,5 +1,6 @@
 //! What several adapters share.
 
+pub(crate) mod at;
 pub(crate) mod blocks;
 pub mod builder;
 pub(crate) mod changed_lines;

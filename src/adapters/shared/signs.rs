@@ -217,6 +217,7 @@ pub(super) fn of_patch(path: &str, patch: &str) -> Option<Sign> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::shared::at::At;
     use crate::adapters::shared::builder::tests::builder;
     use crate::adapters::shared::shell::shell_command;
     use crate::adapters::shared::tools::ToolArguments;
@@ -299,8 +300,9 @@ mod tests {
     #[test]
     fn calls_and_changes_of_a_session_have_their_sign() {
         let mut builder = builder();
+        let at = At { line: 1, time: None };
         let mut of = |id: &str, tool: &str, arguments: &str| {
-            let call = builder.call(id, tool, 1, None);
+            let call = builder.call(id, tool, at);
             let given: ToolArguments<'_> = json::from_slice(arguments.as_bytes()).unwrap();
             builder.arguments_read_with_call(call, &given);
             call
@@ -314,7 +316,7 @@ mod tests {
             of("f", "apply_patch", "{}"),
         ];
         let patch = "*** Begin Patch\n*** Delete File: tests/test_a.py\n*** End Patch";
-        builder.patch(calls[5], patch, 1, None);
+        builder.patch(calls[5], patch, at);
         let signs = calls.map(|call| builder.session.tool_calls[call].sign);
         let expected = [
             Some(Sign::VerifierRead),

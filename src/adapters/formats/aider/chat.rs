@@ -28,6 +28,7 @@ use foldhash::{HashMap, HashMapExt as _};
 
 use crate::adapters::engine::text_loop::{TextFold, fold_text};
 use crate::adapters::engine::{Adapter, Context};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::history;
 use crate::adapters::shared::ids::{counts_name, hashed_id};
@@ -221,7 +222,7 @@ impl Chat {
 
     fn event(&mut self, kind: EventKind, code: &str, message: &str, line: i64) {
         let name = format!("{} {}", kind.as_str(), self.builder.session.events.len());
-        let event = self.builder.event(kind, line, None);
+        let event = self.builder.event(kind, At { line, time: None });
         event.key = Some(name.into());
         event.code = Some(code).filter(|code| !code.is_empty()).map(Symbol::new);
         event.message = Some(message).filter(|message| !message.is_empty()).map(brief);
@@ -238,7 +239,7 @@ impl Chat {
 
     fn call(&mut self, tool: &str, line: i64) -> usize {
         self.calls += 1;
-        let call = self.builder.call(&format!("#{}", self.calls), tool, line, None);
+        let call = self.builder.call(&format!("#{}", self.calls), tool, At { line, time: None });
         self.builder.session.tool_calls[call].turn = self.builder.session.turns.len().checked_sub(1);
         call
     }
@@ -249,7 +250,7 @@ impl Chat {
         self.builder.result(call, Raw::default(), None, status);
         let is_new = self.new_file.take().is_some_and(|new| new == path);
         let operation = if is_new { Operation::Create } else { Operation::Update };
-        self.builder.change(call, path, Some(operation), None, line, None);
+        self.builder.change(call, path, Some(operation), None, At { line, time: None });
     }
 
     /// A message of the model, by its counts and its cost.

@@ -35,6 +35,7 @@ use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::adapters::shared::repository::of_remote;
 use crate::adapters::shared::{changes, usage};
@@ -285,10 +286,11 @@ fn assistant(
             "text" => builder.set_answer(block.text.as_str()),
             "tool_use" => {
                 last = Last::Work;
-                let call = builder.call(block.id.as_str(), block.name.as_str(), line, None);
+                let at = At { line, time: None };
+                let call = builder.call(block.id.as_str(), block.name.as_str(), at);
                 let arguments = builder.arguments(call, block.input);
                 builder.session.tool_calls[call].turn = turn;
-                changes::add_named_file(builder, call, &arguments, block.input, None, line, None);
+                changes::add_named_file(builder, call, &arguments, block.input, None, at);
             }
             _ => {}
         }

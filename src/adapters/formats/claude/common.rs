@@ -8,11 +8,11 @@ use self::iterations::billed_apart;
 use self::records::Block;
 pub(crate) use self::records::{Message, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::names;
 use crate::adapters::shared::tools::Arguments;
 use crate::base::text::{SharedStr, Symbol};
-use crate::base::time::Time;
 use crate::json::fields::Maybe;
 use crate::model::health::Reason;
 use crate::model::session::{EventKind, Identity, Operation, Tokens};
@@ -28,8 +28,7 @@ mod records;
 /// The record of a message, and the agent that wrote it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Origin<'a> {
-    pub(crate) line: i64,
-    pub(crate) time: Option<Time>,
+    pub(crate) at: At,
     /// The id of the record.
     pub(crate) uuid: Option<&'a str>,
     pub(crate) request_id: Option<&'a str>,
@@ -92,7 +91,7 @@ impl Conversation {
         agent: Option<Symbol>,
         damage: &mut RecordErrors,
     ) -> usize {
-        let (line, time) = (origin.line, origin.time);
+        let At { line, time } = origin.at;
         let tokens = message.usage.get().map(|usage| self.tokens(usage, damage)).unwrap_or_default();
         let known = self.builder.session.turns.len();
         let id = message.id.some().or(origin.uuid);
@@ -141,7 +140,7 @@ impl Conversation {
         for block in &message.content.blocks {
             match block.kind.as_str() {
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                    let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, time);
+                    let call = self.builder.call(block.id.as_str(), block.name.as_str(), origin.at);
                     let row = &mut self.builder.session.tool_calls[call];
                     (row.turn, row.is_subagent, row.agent) = (index.into(), is_subagent, agent.clone());
                     let arguments = self.builder.arguments_read_with_call(call, &block.input);
@@ -154,7 +153,7 @@ impl Conversation {
                         let operation = (block.name.as_str() != "Write").then_some(Operation::Update);
                         // The files of subagents contain no structured results.
                         let lines = if origin.is_subagent { call_result::lines_of(&block.input) } else { None };
-                        self.builder.change(call, file, operation, lines, line, time);
+                        self.builder.change(call, file, operation, lines, origin.at);
                     }
                 }
                 kind if kind.ends_with("_tool_result") => {
@@ -175,10 +174,10 @@ impl Conversation {
     }
 
     /// Adds the agent that a call started. Returns its type.
-    pub(crate) fn subagent(&mut self, call_id: &str, line: i64, time: Option<Time>) -> Option<Symbol> {
+    pub(crate) fn subagent(&mut self, call_id: &str, at: At) -> Option<Symbol> {
         let agent = self.agents.get(call_id).cloned();
         if self.builder.session.subagents.insert(call_id.into()) {
-            let event = self.builder.event(EventKind::Subagent, line, time);
+            let event = self.builder.event(EventKind::Subagent, at);
             event.code = Some(call_id.into());
             event.call_id = Some(call_id.into());
             event.agent.clone_from(&agent);
@@ -189,7 +188,7 @@ impl Conversation {
     /// Adds the results in a user line. Returns whether there are any.
     pub(crate) fn results(&mut self, message: &Message<'_>, origin: &Origin<'_>) -> bool {
         // A prompt or results.
-        self.builder.asked(origin.subagent(), origin.time);
+        self.builder.asked(origin.subagent(), origin.at.time);
         let mut is_result = false;
         for block in message.content.blocks.iter().filter(|it| it.tool_use_id.is_some()) {
             is_result = true;
@@ -208,19 +207,18 @@ impl Conversation {
     fn call_result(&mut self, block: &Block<'_>, origin: &Origin<'_>) {
         let call_id = block.tool_use_id.as_str();
         let Some(call) = self.builder.call_index(call_id) else {
-            self.early.add(call_id, origin.line, origin.bytes);
+            self.early.add(call_id, origin.at.line, origin.bytes);
             return;
         };
         // A call and its result in one record have the same time, which is not a duration.
         let row = &self.builder.session.tool_calls[call];
-        let has_own_record = (row.line, row.occurred_at) != (origin.line, origin.time);
+        let has_own_record = (row.line, row.occurred_at) != (origin.at.line, origin.at.time);
         let result = CallResult {
             content: block.content,
             is_error: block.is_error.is_true(),
             rich: origin.tool_use_result,
             not_run: origin.not_run.of(call_id),
-            line: origin.line,
-            time: origin.time.filter(|_| has_own_record),
+            at: At { time: origin.at.time.filter(|_| has_own_record), ..origin.at },
         };
         result.apply(&mut self.builder, call);
     }

@@ -51,6 +51,7 @@ use super::common::prompts::{Author, PromptOrigin};
 use super::common::{Conversation, Message, NotRun, Origin, ResultMeta, ToolUseResult, Usage, limits};
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{brief, money};
 use crate::adapters::shared::ids::hashed_id;
 use crate::base::text::Symbol;
@@ -260,6 +261,7 @@ impl Session {
     fn system(&mut self, record: &Record<'_>, line: Line<'_>) {
         let time = record.timestamp.0;
         let session = &mut self.conversation.builder.session;
+        let at = At { line: line.number, time };
         match record.subtype.as_str() {
             "init" => {
                 self.runs.push(Vec::new());
@@ -278,7 +280,7 @@ impl Session {
             }
             // The status `compacting` before it is the same compaction, with an id that the transcript does not contain.
             "compact_boundary" => {
-                let event = self.conversation.builder.event(EventKind::Compaction, line.number, time);
+                let event = self.conversation.builder.event(EventKind::Compaction, at);
                 // The transcript contains only the boundary, with the same id.
                 event.key = record.uuid.owned().or_else(|| event.key.take());
                 let metadata = &record.compact_metadata;
@@ -287,7 +289,7 @@ impl Session {
                 event.tokens_after = metadata.post_tokens.get();
             }
             "api_retry" | "api_error" => {
-                let event = self.conversation.builder.event(EventKind::Retry, line.number, time);
+                let event = self.conversation.builder.event(EventKind::Retry, at);
                 event.code = record.error_status.whole().map(|it| it.to_string().into());
                 event.message = (!record.error.is_empty()).then(|| brief(&record.error.text()));
             }
@@ -297,11 +299,12 @@ impl Session {
 
     fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (message, time) = (&record.message, record.timestamp.0);
+        let at = At { line: line.number, time };
         if message.model.as_str() == "<synthetic>" || !record.error.is_empty() {
             // Written by the program, not by a model: an error of the API, or nothing.
             if !record.error.is_empty() {
                 let text = message.content.blocks.iter().find_map(|it| it.text.some());
-                let event = self.conversation.builder.event(EventKind::Error, line.number, time);
+                let event = self.conversation.builder.event(EventKind::Error, at);
                 event.code = Some(record.error.text().into());
                 event.message = text.map(brief);
                 limits::add_message(&mut self.conversation.builder, text.unwrap_or_default(), &origin(record, line));
@@ -314,7 +317,7 @@ impl Session {
             let session = &mut self.conversation.builder.session;
             (session.status, session.error_kind, session.error_message) = (Status::Incomplete, None, None);
         }
-        let agent = parent.and_then(|parent| self.conversation.subagent(parent, line.number, time));
+        let agent = parent.and_then(|parent| self.conversation.subagent(parent, at));
         let turn = self.conversation.response(message, &origin(record, line), agent, damage);
         if let Some(run) = self.runs.last_mut() {
             run.push(turn);
@@ -417,22 +420,23 @@ impl Session {
         limits::add_message(&mut self.conversation.builder, message, &origin(record, line));
         let kind = crate::model::errors::classify(record.api_error_status.whole(), &words);
         self.conversation.builder.fail_as(kind, message);
-        let event = self.conversation.builder.event(EventKind::Error, line.number, time);
+        let event = self.conversation.builder.event(EventKind::Error, At { line: line.number, time });
         event.code = record.subtype.owned();
         event.message = Some(brief(message));
     }
 
     fn denial(&mut self, denial: &Denial<'_>, line: Line<'_>, time: Option<Time>) {
         let call_id = denial.tool_use_id.as_str();
+        let at = At { line: line.number, time };
         if let Some(call) = self.conversation.builder.call_index(call_id) {
-            self.conversation.builder.deny(call, line.number, time, None);
+            self.conversation.builder.deny(call, at, None);
             return;
         }
         let is_known = |event: &crate::model::session::Event| {
             event.kind == EventKind::PermissionDenial && event.call_id.as_deref() == Some(call_id)
         };
         if call_id.is_empty() || !self.conversation.builder.session.events.iter().any(is_known) {
-            let event = self.conversation.builder.event(EventKind::PermissionDenial, line.number, time);
+            let event = self.conversation.builder.event(EventKind::PermissionDenial, at);
             event.code = denial.tool_name.owned();
             event.call_id = denial.tool_use_id.owned();
         }
@@ -489,8 +493,7 @@ fn own_tokens(runs: &[Vec<usize>], session: &SessionResult, stated: Option<Token
 fn origin<'a>(record: &'a Record<'a>, line: Line<'a>) -> Origin<'a> {
     let parent = record.parent_tool_use_id.some();
     Origin {
-        line: line.number,
-        time: record.timestamp.0,
+        at: At { line: line.number, time: record.timestamp.0 },
         uuid: record.uuid.some(),
         request_id: record.request_id.some(),
         is_subagent: parent.is_some(),

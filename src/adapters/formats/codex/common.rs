@@ -8,6 +8,7 @@ use std::mem;
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::tools;
@@ -319,15 +320,7 @@ pub(crate) struct Edit<'a> {
 
 impl Edit<'_> {
     /// Adds the change of the file at `path`.
-    pub(crate) fn change(
-        &self,
-        builder: &mut Builder,
-        call: usize,
-        path: &str,
-        operation: Option<Operation>,
-        line: i64,
-        time: Option<Time>,
-    ) {
+    pub(crate) fn change(&self, builder: &mut Builder, call: usize, path: &str, operation: Option<Operation>, at: At) {
         let (path, operation) = match self.move_path.some() {
             Some(path) => (path, Some(Operation::Move)),
             None => (path, operation),
@@ -340,6 +333,6 @@ impl Edit<'_> {
             }
             _ => (!self.unified_diff.escaped().is_empty()).then(|| tools::diff_lines_in(&self.unified_diff)),
         };
-        builder.change(call, path, operation, lines, line, time);
+        builder.change(call, path, operation, lines, at);
     }
 }

@@ -30,6 +30,7 @@ use twox_hash::XxHash3_64;
 
 use super::common::Usage;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
@@ -176,6 +177,7 @@ impl Recording {
 
     fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let last_error = self.last_error.take();
+        let at = At { line: line.number, time: None };
         match record.kind.as_str() {
             "turn.started" => {
                 let session = &mut self.builder.session;
@@ -201,15 +203,14 @@ impl Recording {
             "turn.failed" => {
                 let message = record.error.message.some().or(last_error.as_deref()).unwrap_or_default();
                 self.builder.fail(None, message);
-                let event = self.builder.event(EventKind::Error, line.number, None);
+                let event = self.builder.event(EventKind::Error, at);
                 event.message = Some(brief(message)).filter(|it| !it.is_empty());
             }
             "error" => {
                 let message = record.message.as_str();
                 // The client repeats the request and reports it.
                 let is_retry = message.starts_with("Reconnecting");
-                let event =
-                    self.builder.event(if is_retry { EventKind::Retry } else { EventKind::Error }, line.number, None);
+                let event = self.builder.event(if is_retry { EventKind::Retry } else { EventKind::Error }, at);
                 event.message = record.message.some().map(brief);
                 if !is_retry {
                     self.last_error = Some(message.to_owned());
@@ -222,6 +223,7 @@ impl Recording {
 
     fn item(&mut self, item: &Item<'_>, record: &str, line: Line<'_>) {
         let is_completed = record == "item.completed";
+        let at = At { line: line.number, time: None };
         let (tool, category) = match item.kind.as_str() {
             "command_execution" => ("command_execution", "shell"),
             "file_change" => ("file_change", "edit"),
@@ -231,14 +233,14 @@ impl Recording {
             "agent_message" if is_completed => return self.builder.set_answer(item.text.as_str()),
             // A warning (deprecation, another model, an unknown one), not a failed run.
             "error" if is_completed => {
-                let event = self.builder.event(EventKind::Error, line.number, None);
+                let event = self.builder.event(EventKind::Error, at);
                 event.code = Some("warning".into());
                 event.message = item.message.some().map(brief);
                 return;
             }
             _ => return,
         };
-        let call = self.builder.call(item.id.as_str(), tool, line.number, None);
+        let call = self.builder.call(item.id.as_str(), tool, at);
         let row = &mut self.builder.session.tool_calls[call];
         row.category = category.into();
         row.mcp_server = item.server.owned().or_else(|| row.mcp_server.take());
@@ -252,7 +254,7 @@ impl Recording {
                 self.builder.arguments(call, item.prompt);
                 for child in item.receiver_thread_ids.iter().filter_map(Text::some) {
                     if self.builder.session.subagents.insert(child.into()) {
-                        let event = self.builder.event(EventKind::Subagent, line.number, None);
+                        let event = self.builder.event(EventKind::Subagent, at);
                         event.code = Some(child.into());
                         event.call_id = item.id.owned();
                     }
@@ -262,14 +264,7 @@ impl Recording {
             _ => {}
         }
         for change in &item.changes {
-            self.builder.change(
-                call,
-                change.path.as_str(),
-                Operation::from_word(change.kind.as_str()),
-                None,
-                line.number,
-                None,
-            );
+            self.builder.change(call, change.path.as_str(), Operation::from_word(change.kind.as_str()), None, at);
         }
         let status = match item.status.as_str() {
             "declined" => CallStatus::Denied,
@@ -284,7 +279,7 @@ impl Recording {
             [item.aggregated_output, item.result, item.error].into_iter().find(|it| !it.is_empty()).unwrap_or_default();
         self.builder.result(call, if is_completed { output } else { Raw::default() }, None, status);
         if status == CallStatus::Denied {
-            self.builder.deny(call, line.number, None, None);
+            self.builder.deny(call, at, None);
         }
     }
 

@@ -19,6 +19,7 @@ use serde::Deserialize;
 
 use super::common::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::tools;
@@ -177,6 +178,7 @@ impl Fold for Legacy {
 
 impl Run {
     fn message(&mut self, message: &Message<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let at = At { line: line.number, time: None };
         match message.kind.as_str() {
             "session_configured" => {
                 if let Some(id) = message.session_id.owned() {
@@ -197,17 +199,17 @@ impl Run {
             "turn_aborted" => {
                 self.next.interrupt();
                 self.builder.abort(message.reason.as_str());
-                self.builder.event(EventKind::Abort, line.number, None).message = message.reason.owned();
+                self.builder.event(EventKind::Abort, at).message = message.reason.owned();
             }
             "error" => {
                 self.builder.fail(None, message.message.as_str());
-                self.builder.event(EventKind::Error, line.number, None).message = message.message.some().map(brief);
+                self.builder.event(EventKind::Error, at).message = message.message.some().map(brief);
             }
             "stream_error" => {
-                self.builder.event(EventKind::Retry, line.number, None).message = message.message.some().map(brief);
+                self.builder.event(EventKind::Retry, at).message = message.message.some().map(brief);
             }
             "context_compacted" | "compacted" => {
-                self.builder.event(EventKind::Compaction, line.number, None);
+                self.builder.event(EventKind::Compaction, at);
             }
             "agent_message" => self.builder.set_answer(message.message.as_str()),
             "token_count" => self.token_count(message, line, damage),
@@ -266,7 +268,7 @@ impl Run {
             "exec_command_output_delta" => return RecordKind::Known,
             _ => return RecordKind::Unknown,
         };
-        let call = self.builder.call(message.call_id.as_str(), tool, line.number, None);
+        let call = self.builder.call(message.call_id.as_str(), tool, At { line: line.number, time: None });
         self.next.made(call);
         match kind {
             "exec_command_begin" => {
@@ -311,6 +313,6 @@ impl Run {
             _ if !change.delete.is_empty() => (&deleted, Operation::Delete),
             _ => return,
         };
-        edit.change(&mut self.builder, call, path, Some(operation), line.number, None);
+        edit.change(&mut self.builder, call, path, Some(operation), At { line: line.number, time: None });
     }
 }

@@ -34,6 +34,7 @@ use serde_json::Value;
 
 use self::changes::apply;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::subagents;
 use crate::base::text::Symbol;
@@ -178,23 +179,24 @@ impl Chat {
             self.builder.prompt_as(Identity::Session(id.into()), text);
         }
         let mut answer = String::new();
+        let at = At { line, time };
         for part in request["response"].as_array().into_iter().flatten() {
             match part["kind"].as_str() {
-                Some("toolInvocationSerialized") => self.call(part, line, time),
+                Some("toolInvocationSerialized") => self.call(part, at),
                 None | Some("markdownContent") => answer.push_str(text_of(part).unwrap_or_default()),
                 Some(_) => {}
             }
         }
         self.builder.set_answer(&answer);
-        self.end(request, id, line, time);
+        self.end(request, id, at);
     }
 
     /// The end of a request is that of the session, until another one follows.
-    fn end(&mut self, request: &Value, id: &str, line: i64, time: Option<Time>) {
+    fn end(&mut self, request: &Value, id: &str, at: At) {
         let (result, state) = (&request["result"], &request["modelState"]);
         let elapsed = result["timings"]["totalElapsed"].as_i64().filter(|ms| (0..1_000_000_000).contains(ms));
         let ended_at =
-            time_of(&state["completedAt"]).or_else(|| Some(Time::from_micros(time?.micros() + elapsed? * 1000)));
+            time_of(&state["completedAt"]).or_else(|| Some(Time::from_micros(at.time?.micros() + elapsed? * 1000)));
         self.builder.extend_to(ended_at);
         let builder = &mut self.builder;
         let state = state["value"].as_i64().or_else(|| state.as_i64());
@@ -203,13 +205,13 @@ impl Chat {
         builder.session.error_kind = None;
         builder.session.error_message = None;
         match state {
-            Some(2) => self.abort(id, line, ended_at),
-            None if request["isCanceled"] == true => self.abort(id, line, ended_at),
+            Some(2) => self.abort(id, At { time: ended_at, ..at }),
+            None if request["isCanceled"] == true => self.abort(id, At { time: ended_at, ..at }),
             _ if error.is_object() || state == Some(3) => {
                 let kind = classify(None, error["code"].as_str().unwrap_or(message));
                 let kind = if kind == ErrorKind::Other { classify(None, message) } else { kind };
                 builder.fail_as(kind, message);
-                let event = builder.event(EventKind::Error, line, ended_at.or(time));
+                let event = builder.event(EventKind::Error, At { time: ended_at.or(at.time), ..at });
                 event.key = Some(id.into());
                 event.code = error["code"].as_str().map(Symbol::new);
                 event.message = Some(brief(message));
@@ -220,15 +222,15 @@ impl Chat {
         }
     }
 
-    fn abort(&mut self, id: &str, line: i64, time: Option<Time>) {
+    fn abort(&mut self, id: &str, at: At) {
         self.builder.abort("");
-        self.builder.event(EventKind::Abort, line, time).key = Some(id.into());
+        self.builder.event(EventKind::Abort, at).key = Some(id.into());
     }
 
-    fn call(&mut self, part: &Value, line: i64, time: Option<Time>) {
+    fn call(&mut self, part: &Value, at: At) {
         let (Some(id), Some(tool)) = (part["toolCallId"].as_str(), part["toolId"].as_str()) else { return };
         let builder = &mut self.builder;
-        let call = builder.call(id, tool, line, time);
+        let call = builder.call(id, tool, at);
         if part["source"]["type"] == "mcp" {
             builder.mcp(call, part["source"]["label"].as_str());
         }
@@ -252,7 +254,7 @@ impl Chat {
             }
             Some("subagent") => {
                 builder.session.tool_calls[call].category = "subagent".into();
-                if let Some(event) = subagents::add(builder, id, Some(id), line, time) {
+                if let Some(event) = subagents::add(builder, id, Some(id), at) {
                     event.agent = data["agentName"].as_str().map(Symbol::new);
                 }
             }
@@ -262,7 +264,7 @@ impl Chat {
         // `isConfirmed`: `false`, or the kind of a refusal (0) or of a skipped call (5).
         let confirmed = &part["isConfirmed"];
         if *confirmed == false || matches!(confirmed["type"].as_i64(), Some(0 | 5)) {
-            builder.deny(call, line, time, None);
+            builder.deny(call, at, None);
         } else if part["isComplete"] == true {
             let is_error = details["isError"] == true || exit_code.is_some_and(|code| code != 0);
             builder.result(call, Raw::default(), None, CallStatus::from_error(is_error));

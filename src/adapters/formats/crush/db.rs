@@ -40,6 +40,7 @@ use self::records::Row;
 use self::session::Session;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::subagents;
 use crate::json::lines::Line;
 use crate::model::health::Reason;
@@ -162,7 +163,7 @@ impl Fold for Database {
             let call = id.rsplit_once("$$").map_or(id.as_str(), |(_, call)| call);
             let builder = &mut self.sessions[parent].builder;
             let call = builder.call_index(call).map(|_| call);
-            subagents::add(builder, &id, call, line, time);
+            subagents::add(builder, &id, call, At { line, time });
         }
         self.sessions.into_iter().map(Session::finish).collect()
     }

@@ -32,6 +32,7 @@ use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::hashed_id;
@@ -184,7 +185,8 @@ impl Session {
         let name = block.name.as_str();
         let mcp = own.tool_name.some().filter(|_| name == "CallMcpTool");
         let id = block.id.owned().unwrap_or_else(|| format!("{}.{number}", self.responses));
-        let call = self.builder.call(&id, mcp.unwrap_or(name), line, None);
+        let at = At { line, time: None };
+        let call = self.builder.call(&id, mcp.unwrap_or(name), at);
         let row = &mut self.builder.session.tool_calls[call];
         row.turn = Some(turn);
         if mcp.is_some() || matches!(name, "CallMcpTool" | "FetchMcpResource") {
@@ -196,7 +198,7 @@ impl Session {
         let row = &mut self.builder.session.tool_calls[call];
         row.target = row.target.take().or_else(|| own.target_notebook.some().map(Into::into));
         if row.category == "subagent"
-            && let Some(event) = subagents::add(&mut self.builder, &id, Some(&id), line, None)
+            && let Some(event) = subagents::add(&mut self.builder, &id, Some(&id), at)
         {
             event.agent = arguments.agent();
         }
@@ -213,7 +215,7 @@ impl Session {
             "aborted" | "cancelled" | "canceled" => self.stop(message, line),
             "error" | "failed" => {
                 self.builder.fail(None, message);
-                self.builder.event(EventKind::Error, line, None).message = Some(brief(message));
+                self.builder.event(EventKind::Error, At { line, time: None }).message = Some(brief(message));
                 self.last = Last::Error;
             }
             _ => self.last = Last::Answer,
@@ -222,7 +224,7 @@ impl Session {
 
     fn stop(&mut self, message: &str, line: i64) {
         self.builder.abort(message);
-        self.builder.event(EventKind::Abort, line, None);
+        self.builder.event(EventKind::Abort, At { line, time: None });
         self.last = Last::Abort;
     }
 

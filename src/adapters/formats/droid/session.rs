@@ -32,6 +32,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::hashed_id;
@@ -172,6 +173,7 @@ impl Fold for Droid {
         let new = || Builder::new(context, stated_id.unwrap_or_else(other_id), line.number);
         let mut builder = self.builder.take().unwrap_or_else(new);
         builder.extend_to(record.timestamp.0);
+        let at = At { line: line.number, time: record.timestamp.0 };
         match record.kind.as_str() {
             "session_start" => {
                 let session = &mut builder.session;
@@ -180,7 +182,7 @@ impl Fold for Droid {
             }
             "message" => self.message(&mut builder, &record, line.number),
             "compaction_state" => {
-                builder.event(EventKind::Compaction, line.number, record.timestamp.0);
+                builder.event(EventKind::Compaction, at);
             }
             "agent_turn_outcome" => {
                 if record.reason.as_str() == "completed" {
@@ -188,7 +190,7 @@ impl Fold for Droid {
                 } else {
                     self.last = Last::Error;
                     builder.fail_as(ErrorKind::Other, "");
-                    let event = builder.event(EventKind::Error, line.number, record.timestamp.0);
+                    let event = builder.event(EventKind::Error, at);
                     event.message = record.reason.some().map(brief);
                 }
             }
@@ -243,6 +245,7 @@ impl Droid {
         let is_shown = record.message.visibility.as_str() != "llm_only";
         let is_typed = |it: &&str| !it.is_empty() && !it.starts_with("<system-reminder>");
         let text: String = content.text.as_deref().into_iter().chain(texts).filter(is_typed).collect();
+        let at = At { line, time };
         match record.message.role.as_str() {
             "user" => {
                 for block in content.blocks.iter().filter(|it| it.kind.as_str() == "tool_result") {
@@ -252,7 +255,7 @@ impl Droid {
                 if text.starts_with("Token limit reached") {
                     self.last = Last::Error;
                     builder.fail_as(ErrorKind::RateLimit, &text);
-                    builder.event(EventKind::Error, line, time).message = Some(brief(&text));
+                    builder.event(EventKind::Error, at).message = Some(brief(&text));
                 } else if is_shown && !text.is_empty() {
                     self.last = Last::Work;
                     let named = |id| Identity::Global(format!("droid {id}").into());
@@ -268,7 +271,7 @@ impl Droid {
                 self.last = Last::Answer;
                 for block in calls {
                     self.last = Last::Work;
-                    call(builder, block, line, time);
+                    call(builder, block, at);
                 }
             }
             _ => {}
@@ -276,19 +279,19 @@ impl Droid {
     }
 }
 
-fn call(builder: &mut Builder, block: &Block<'_>, line: i64, time: Option<Time>) {
-    let call = builder.call(block.id.as_str(), block.name.as_str(), line, time);
+fn call(builder: &mut Builder, block: &Block<'_>, at: At) {
+    let call = builder.call(block.id.as_str(), block.name.as_str(), at);
     let arguments = builder.arguments(call, block.input);
     let category = builder.session.tool_calls[call].category.clone();
     match (category.as_ref(), arguments.patch(), arguments.file()) {
-        ("edit", Some(patch), None) => builder.patch(call, patch, line, time),
+        ("edit", Some(patch), None) => builder.patch(call, patch, at),
         ("edit", _, Some(path)) => {
             let lines = changes::edited_lines(block.input);
-            builder.change(call, path, Some(Operation::Update), lines, line, time);
+            builder.change(call, path, Some(Operation::Update), lines, at);
         }
         ("write", _, Some(path)) => {
             let lines = arguments.written_lines();
-            builder.change(call, path, Some(Operation::Create), lines, line, time);
+            builder.change(call, path, Some(Operation::Create), lines, at);
         }
         _ => {}
     }

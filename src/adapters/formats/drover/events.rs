@@ -24,6 +24,7 @@ use serde::Deserialize;
 
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief, money};
 use crate::adapters::shared::changes;
 use crate::base::text::Symbol;
@@ -177,6 +178,7 @@ impl Run {
         let (time, number) = (record.ts.0, line.number);
         let builder = &mut self.builder;
         builder.extend_to(time);
+        let at = At { line: number, time };
         match record.kind.as_str() {
             "run_start" => {
                 builder.session.agent = record.agent_id.owned();
@@ -190,39 +192,40 @@ impl Run {
             "assistant_text" => builder.set_answer(record.text.as_str()),
             "usage" => self.usage(record, line, damage),
             "tool_call_start" => {
-                let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), number, time);
+                let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), at);
                 if let Some(turn) = record.turn.get() {
                     self.turn_of_call.push((call, turn));
                 }
                 let arguments = builder.arguments(call, record.input);
                 let operation = Some(Operation::Update);
-                changes::add_named_file(builder, call, &arguments, record.input, operation, number, time);
+                changes::add_named_file(builder, call, &arguments, record.input, operation, at);
             }
             "tool_call_end" => {
-                let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), number, None);
+                let untimed = At { time: None, ..at };
+                let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), untimed);
                 let status = CallStatus::from_error(record.result.is_error.is_true());
                 builder.result(call, record.result.content, time, status);
                 builder.session.tool_calls[call].duration_ms = record.duration_ms.rounded().into();
             }
             "compaction" => {
-                let event = builder.event(EventKind::Compaction, number, time);
+                let event = builder.event(EventKind::Compaction, at);
                 event.code = record.trigger.owned();
                 event.tokens_before = record.before_tokens.get();
                 event.tokens_after = record.after_tokens.get();
             }
             "subagent_start" => {
                 builder.session.subagents.insert(record.child_run_id.as_str().into());
-                let event = builder.event(EventKind::Subagent, number, time);
+                let event = builder.event(EventKind::Subagent, at);
                 event.code = record.child_run_id.owned();
                 event.agent = record.agent_id.owned();
             }
-            "input_validated" => builder.event(EventKind::Validation, number, time).code = Some("input".into()),
-            "output_validated" => builder.event(EventKind::Validation, number, time).code = Some("output".into()),
-            "output_retry" => builder.event(EventKind::Retry, number, time).message = record.reason.some().map(brief),
+            "input_validated" => builder.event(EventKind::Validation, at).code = Some("input".into()),
+            "output_validated" => builder.event(EventKind::Validation, at).code = Some("output".into()),
+            "output_retry" => builder.event(EventKind::Retry, at).message = record.reason.some().map(brief),
             "error" => {
                 let message = record.message.some().unwrap_or(record.tag.as_str());
                 self.error = Some((crate::model::errors::classify(None, message), message.to_owned()));
-                let event = builder.event(EventKind::Error, number, time);
+                let event = builder.event(EventKind::Error, at);
                 event.code = record.tag.owned();
                 event.message = Some(brief(message));
             }
@@ -268,7 +271,7 @@ impl Run {
             "max_turns" => self.builder.fail_as(ErrorKind::MaxTurns, message),
             "cancelled" => {
                 self.builder.abort(message);
-                self.builder.event(EventKind::Abort, line.number, record.ts.0);
+                self.builder.event(EventKind::Abort, At { line: line.number, time: record.ts.0 });
             }
             _ => self.builder.fail_as(kind.unwrap_or(ErrorKind::Other), message),
         }

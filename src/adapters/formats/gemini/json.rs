@@ -32,6 +32,7 @@ use twox_hash::XxHash3_64;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, fold, session_records,
 };
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
@@ -196,7 +197,7 @@ impl SessionRecords for Outputs {
         }
         if let Some(error) = output.error.get() {
             error.end(&mut builder, None);
-            let event = builder.event(EventKind::Error, line.number, None);
+            let event = builder.event(EventKind::Error, At { line: line.number, time: None });
             event.code = error.kind.owned();
             event.message = error.message.some().map(brief);
         } else {

@@ -50,6 +50,7 @@ use self::session::Session;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::subagents;
 use crate::json::Raw;
@@ -255,7 +256,7 @@ impl Fold for Hermes {
                 continue;
             }
             self.sessions[index].is_subagent = true;
-            subagents::add(&mut self.sessions[parent].builder, &id, None, line, time);
+            subagents::add(&mut self.sessions[parent].builder, &id, None, At { line, time });
         }
         self.sessions.into_iter().map(Session::finish).collect()
     }

@@ -49,6 +49,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use self::code::Code;
 use self::records::{Message, Payload, Record};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::ids::{counts_name, hashed_id};
@@ -155,7 +156,8 @@ impl Fold for Wire {
         let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
         builder.extend_to(record.timestamp.0);
         let agent = context.agent_id.as_ref().map(|id| Agent { id: Some(id.into()), kind: None });
-        let seen = self.message(&mut builder, &record.message, agent.as_ref(), line.number, record.timestamp.0, damage);
+        let at = At { line: line.number, time: record.timestamp.0 };
+        let seen = self.message(&mut builder, &record.message, agent.as_ref(), at, damage);
         builder.name_events(None, line.bytes);
         self.builder = Some(builder);
         seen
@@ -188,8 +190,7 @@ impl Wire {
         builder: &mut Builder,
         message: &Message<'_>,
         agent: Option<&Agent>,
-        line: i64,
-        time: Option<Time>,
+        at: At,
         damage: &mut RecordErrors,
     ) -> RecordKind {
         let payload = &message.payload;
@@ -199,14 +200,14 @@ impl Wire {
                 self.last = Last::Work;
                 let text = payload.user_input.joined(|part| part.text.as_str());
                 let named = |time: Time| Identity::Global(format!("kimi {}", time.micros()).into());
-                builder.prompt_as(time.map_or(Identity::Unique, named), Some(&text));
+                builder.prompt_as(at.time.map_or(Identity::Unique, named), Some(&text));
             }
             "StepBegin" if is_main => self.last = Last::Work,
-            "StatusUpdate" => self.usage(builder, payload, agent, line, time, damage),
+            "StatusUpdate" => self.usage(builder, payload, agent, at, damage),
             "TextPart" | "ContentPart" if is_main => builder.set_answer(payload.text.as_str()),
             "ToolCall" => {
                 let id = agent.and_then(|agent| agent.id.clone());
-                let call = call(builder, payload, agent, line, time);
+                let call = call(builder, payload, agent, at);
                 if let Some(previous) = self.growing.insert(id, call) {
                     previous.end(builder);
                 }
@@ -225,7 +226,7 @@ impl Wire {
                 {
                     growing.end(builder);
                 }
-                result(builder, payload, agent, line, time);
+                result(builder, payload, agent, at);
             }
             "ApprovalRequest" => {
                 let asking = Agent { id: payload.agent_id.owned(), kind: None };
@@ -235,20 +236,20 @@ impl Wire {
             "ApprovalResponse" | "ApprovalRequestResolved" if payload.response.as_str() == "reject" => {
                 let request = self.approvals.iter().find(|(request, _)| request == payload.request_id.as_str());
                 if let Some(call) = request.and_then(|(_, call)| builder.call_index(call)) {
-                    builder.deny(call, line, time, payload.feedback.some());
+                    builder.deny(call, at, payload.feedback.some());
                 }
             }
             "SubagentEvent" => {
                 let agent = Agent { id: payload.agent_id.owned(), kind: payload.subagent_type.owned() };
                 let parent = payload.parent_tool_call_id.some().or_else(|| payload.task_tool_call_id.some());
                 if let Some(id) = payload.agent_id.some().or(parent) {
-                    subagents::add(builder, id, parent, line, time);
+                    subagents::add(builder, id, parent, at);
                 }
                 let inner: Message<'_> = payload.event.read();
-                self.message(builder, &inner, Some(&agent), line, time, damage);
+                self.message(builder, &inner, Some(&agent), at, damage);
             }
             "StepRetry" => {
-                let event = builder.event(EventKind::Retry, line, time);
+                let event = builder.event(EventKind::Retry, at);
                 event.code = payload.status_code.whole().map(|code| code.to_string().into());
                 event.message = payload.error_type.some().map(brief);
                 event.is_subagent = !is_main;
@@ -256,10 +257,10 @@ impl Wire {
             "StepInterrupted" if is_main => {
                 self.last = Last::Error;
                 builder.fail_as(ErrorKind::Other, "");
-                builder.event(EventKind::Error, line, time);
+                builder.event(EventKind::Error, at);
             }
             "CompactionBegin" => {
-                builder.event(EventKind::Compaction, line, time).is_subagent = !is_main;
+                builder.event(EventKind::Compaction, at).is_subagent = !is_main;
                 builder.session.under_reports = true;
             }
             "BtwBegin" => builder.session.under_reports = true,
@@ -274,8 +275,7 @@ impl Wire {
         builder: &mut Builder,
         payload: &Payload<'_>,
         agent: Option<&Agent>,
-        line: i64,
-        time: Option<Time>,
+        at: At,
         damage: &mut RecordErrors,
     ) {
         let Some(usage) = usage::present(&payload.token_usage, damage) else { return };
@@ -289,15 +289,15 @@ impl Wire {
         };
         // Gateways reuse message ids: the counts are a part of a response's identity.
         let identity_of = |id: &str| Identity::Global(format!("{id} {}", counts_name(tokens)).into());
-        let identity = match (payload.message_id.some(), time) {
+        let identity = match (payload.message_id.some(), at.time) {
             (Some(id), _) => identity_of(id),
             (None, Some(time)) => identity_of(&time.micros().to_string()),
             (None, None) => Identity::Unique,
         };
-        let index = builder.turn(identity, line);
+        let index = builder.turn(identity, at.line);
         let turn = &mut builder.session.turns[index];
         turn.message_id = payload.message_id.owned();
-        turn.occurred_at = turn.occurred_at.or(time);
+        turn.occurred_at = turn.occurred_at.or(at.time);
         turn.context_window = payload.max_context_tokens.get().filter(|tokens| *tokens > 0).into();
         if !tokens.is_all_zero() {
             turn.tokens = tokens.into();
@@ -325,14 +325,8 @@ impl GrowingCall {
     }
 }
 
-fn call(
-    builder: &mut Builder,
-    payload: &Payload<'_>,
-    agent: Option<&Agent>,
-    line: i64,
-    time: Option<Time>,
-) -> GrowingCall {
-    let call = builder.call(&call_id(agent, &payload.id), payload.function.name.as_str(), line, time);
+fn call(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, at: At) -> GrowingCall {
+    let call = builder.call(&call_id(agent, &payload.id), payload.function.name.as_str(), at);
     let row = &mut builder.session.tool_calls[call];
     row.is_subagent = agent.is_some();
     row.agent = agent.and_then(|agent| agent.kind.clone());
@@ -372,12 +366,12 @@ const KNOWN: [&str; 21] = [
     "ApprovalRequestResolved",
 ];
 
-fn result(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, line: i64, time: Option<Time>) {
+fn result(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, at: At) {
     let Some(call) = builder.call_index(&call_id(agent, &payload.tool_call_id)) else { return };
     let value = &payload.return_value;
-    builder.result(call, value.output, time, CallStatus::from_error(value.is_error.is_true()));
+    builder.result(call, value.output, at.time, CallStatus::from_error(value.is_error.is_true()));
     if value.message.as_str().starts_with("The tool call is rejected by the user") {
-        builder.deny(call, line, time, value.message.some());
+        builder.deny(call, at, value.message.some());
     }
     let row = &builder.session.tool_calls[call];
     let is_write = row.category == "write";
@@ -387,7 +381,7 @@ fn result(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, l
         let operation = diff.map(|_| if is_new { Operation::Create } else { Operation::Update });
         // The parts of an edit include unchanged lines around it: only the lines of a new file are all added.
         let lines = diff.filter(|_| is_new).map(|diff| ChangedLines::written(diff.new_text.as_str()));
-        let change = builder.change(call, &path, operation, lines, line, time);
+        let change = builder.change(call, &path, operation, lines, at);
         if let (None, Some(diff)) = (lines, diff) {
             let changed = tools::changed_lines(diff.old_text.as_str(), diff.new_text.as_str());
             builder.sketch(change, changed.and_then(|lines| lines.sketch));

@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::tools::category_among;
 use crate::adapters::shared::{changes, subagents};
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::Text;
 use crate::model::session::{CallStatus, Capabilities, Operation};
@@ -50,16 +50,15 @@ struct Operand<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) turn: usize,
-    pub(super) line: i64,
-    pub(super) time: Option<Time>,
+    pub(super) at: At,
 }
 
 /// Adds a call.
 pub(super) fn add(builder: &mut Builder, id: &str, name: &str, args: Raw<'_>, place: Place) {
-    let Place { turn, line, time } = place;
+    let Place { turn, at } = place;
     // A tool of an MCP server is `@server/tool`, and `server___tool` for the model.
     let mcp = name.strip_prefix('@').and_then(|name| name.split_once('/')).or_else(|| name.split_once("___"));
-    let call = builder.call(id, mcp.map_or(name, |(_, tool)| tool), line, time);
+    let call = builder.call(id, mcp.map_or(name, |(_, tool)| tool), at);
     let row = &mut builder.session.tool_calls[call];
     row.turn = Some(turn);
     if let Some((server, _)) = mcp {
@@ -74,11 +73,11 @@ pub(super) fn add(builder: &mut Builder, id: &str, name: &str, args: Raw<'_>, pl
     row.target = row.target.take().or_else(|| first.filter(|_| row.category == "read").map(Into::into));
     match row.category.as_ref() {
         "subagent" => {
-            if let Some(event) = subagents::add(builder, id, Some(id), line, time) {
+            if let Some(event) = subagents::add(builder, id, Some(id), at) {
                 event.agent = arguments.agent().or_else(|| own.agent_name.owned());
             }
         }
-        _ => changes::add_named_file(builder, call, &arguments, args, Some(Operation::Update), line, time),
+        _ => changes::add_named_file(builder, call, &arguments, args, Some(Operation::Update), at),
     }
 }
 
@@ -109,20 +108,13 @@ impl ShellResult<'_> {
 }
 
 /// Adds the result of a call. A result without its call makes no row.
-pub(super) fn add_result(
-    builder: &mut Builder,
-    id: &str,
-    raw: Raw<'_>,
-    outcome: &Outcome,
-    line: i64,
-    time: Option<Time>,
-) {
+pub(super) fn add_result(builder: &mut Builder, id: &str, raw: Raw<'_>, outcome: &Outcome, at: At) {
     let Some(call) = builder.call_index(id) else { return };
     let has_failed = outcome.is_error || outcome.exit_code.is_some_and(|code| code != 0);
-    builder.result(call, raw, time, CallStatus::from_error(has_failed));
+    builder.result(call, raw, at.time, CallStatus::from_error(has_failed));
     builder.session.tool_calls[call].exit_code = outcome.exit_code.into();
     if outcome.is_error && is_refusal(&outcome.text) {
-        builder.deny(call, line, time, Some(&outcome.text));
+        builder.deny(call, at, Some(&outcome.text));
     } else if outcome.is_error && outcome.text.contains("cancelled by the user") {
         builder.session.tool_calls[call].status = CallStatus::Cancelled;
     }

@@ -29,9 +29,9 @@ use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::base::text::Symbol;
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Text, When};
 use crate::json::lines::Line;
@@ -273,12 +273,12 @@ impl Conversation {
         let ids = [&metadata.message_id, &metadata.request_id];
         let name =
             ids.into_iter().find_map(|id| id.some()).map_or_else(|| format!("entry {}", self.entries), str::to_owned);
-        self.user(&entry.user, &name, metadata.request_start_timestamp_ms.0, line);
+        self.user(&entry.user, &name, At { line, time: metadata.request_start_timestamp_ms.0 });
         let end = metadata.stream_end_timestamp_ms.0;
         self.builder.extend_to(end);
         let Some(answer) = entry.assistant.tool_use.as_ref().or(entry.assistant.response.as_ref()) else { return };
         let turn = self.response(answer, name.clone(), metadata, line);
-        let place = Place { turn, line, time: end };
+        let place = Place { turn, at: At { line, time: end } };
         for call in &answer.tool_uses {
             let name = call.orig_name.some().unwrap_or_else(|| call.name.as_str());
             common::add(&mut self.builder, call.id.as_str(), name, call.args, place);
@@ -288,8 +288,8 @@ impl Conversation {
         self.last = if entry.assistant.tool_use.is_some() { Last::Work } else { Last::Answer };
     }
 
-    fn user(&mut self, user: &User<'_>, name: &str, sent_at: Option<Time>, line: i64) {
-        let time = user.timestamp.0.or(sent_at);
+    fn user(&mut self, user: &User<'_>, name: &str, at: At) {
+        let time = user.timestamp.0.or(at.time);
         self.builder.extend_to(time);
         let directory = user.env_context.env_state.current_working_directory.owned();
         let cwd = &mut self.builder.session.cwd;
@@ -307,7 +307,7 @@ impl Conversation {
                 text: blocks.iter().map(|block| block.text.as_str()).collect(),
             };
             let id = result.tool_use_id.as_str();
-            common::add_result(&mut self.builder, id, result.content, &outcome, line, sent_at);
+            common::add_result(&mut self.builder, id, result.content, &outcome, at);
         }
         let cancelled = &content.cancelled_tool_uses;
         let reply = cancelled.prompt.some();
@@ -316,7 +316,7 @@ impl Conversation {
             // With a reply, the user refused the calls; without one, the user interrupted the agent.
             self.builder.result(call, result.content, time, CallStatus::Cancelled);
             if reply.is_some() {
-                self.builder.deny(call, line, time, None);
+                self.builder.deny(call, At { time, ..at }, None);
             }
         }
         // This reply is the program's.
@@ -345,7 +345,8 @@ impl Conversation {
         if !document.latest_summary.is_empty() {
             let parts: Vec<Raw<'_>> = document.latest_summary.read();
             let metadata: Metadata<'_> = parts.get(1).copied().unwrap_or_default().read();
-            let event = self.builder.event(EventKind::Compaction, line, metadata.stream_end_timestamp_ms.0);
+            let event =
+                self.builder.event(EventKind::Compaction, At { line, time: metadata.stream_end_timestamp_ms.0 });
             event.key = metadata.message_id.some().or(Some("summary")).map(Into::into);
         }
         if !document.next_message.is_empty() {

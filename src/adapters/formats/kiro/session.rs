@@ -26,6 +26,7 @@ use serde::Deserialize;
 use super::common::{self, Outcome, Place, SHOWS, ShellResult};
 use super::conversation::ModelInfo;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
@@ -178,7 +179,7 @@ impl Fold for Messages {
             "AssistantMessage" => self.response(data, line.number),
             "ToolResults" => self.results(data, line.number),
             "Compaction" => {
-                let event = builder.event(EventKind::Compaction, line.number, data.meta.timestamp.0);
+                let event = builder.event(EventKind::Compaction, At { line: line.number, time: data.meta.timestamp.0 });
                 event.key = data.message_id.owned();
             }
             _ => {}
@@ -222,7 +223,7 @@ impl Messages {
         builder.set_answer(&text);
         let calls: Vec<Tool<'_>> = of_kind(&data.content, "toolUse").map(Raw::read).collect();
         for call in &calls {
-            let place = Place { turn, line, time: None };
+            let place = Place { turn, at: At { line, time: None } };
             common::add(builder, call.tool_use_id.as_str(), call.name.as_str(), call.input, place);
         }
         self.last = if calls.is_empty() && !text.is_empty() { Last::Answer } else { Last::Work };
@@ -238,7 +239,7 @@ impl Messages {
                 exit_code: of_kind(&blocks, "json").find_map(|json| json.read::<ShellResult<'_>>().exit_code()),
                 text: text_of(&blocks),
             };
-            common::add_result(builder, result.tool_use_id.as_str(), result.content, &outcome, line, None);
+            common::add_result(builder, result.tool_use_id.as_str(), result.content, &outcome, At { line, time: None });
         }
         self.last = Last::Work;
     }

@@ -30,6 +30,7 @@ use super::session::is_index;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::formats::pi::common::{Message, Usage};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
@@ -186,7 +187,7 @@ impl Session {
         session.model = record.model_id.owned().or_else(|| session.model.take());
         match record.kind.as_str() {
             "trace.truncated" => session.under_reports = true,
-            "model.fallback_step" => self.fallback(data, line, record.ts),
+            "model.fallback_step" => self.fallback(data, At { line, time: record.ts.0 }),
             kind => {
                 let index = self.run(record, kind == "session.started");
                 match kind {
@@ -290,7 +291,7 @@ impl Session {
     }
 
     /// A model failed. openclaw tries another one, or none is left.
-    fn fallback(&mut self, data: &Data<'_>, line: i64, ts: When) {
+    fn fallback(&mut self, data: &Data<'_>, at: At) {
         let message = data.fallback_step_from_failure_detail.as_str();
         let reason = data.fallback_step_from_failure_reason.as_str();
         let is_last = data.fallback_step_final_outcome.as_str() == "chain_exhausted";
@@ -298,7 +299,7 @@ impl Session {
             self.builder.fail_as(errors::classify(None, &format!("{reason}: {message}")), message);
         }
         let kind = if is_last { EventKind::Error } else { EventKind::Retry };
-        let event = self.builder.event(kind, line, ts.0);
+        let event = self.builder.event(kind, at);
         event.code = data.fallback_step_from_failure_reason.owned();
         event.message = data.fallback_step_from_failure_detail.some().map(brief);
     }

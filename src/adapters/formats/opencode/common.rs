@@ -5,6 +5,7 @@
 //! excludes cached tokens. Whether output includes reasoning depends on the version. A cost of 0 is that of a subscription.
 
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::changed_lines::{ChangedLines, Sketch};
 use crate::adapters::shared::tools::PatchedFile;
@@ -167,7 +168,7 @@ impl<'a> Message<'a> {
     /// `is_open`: whether one of its calls has no result.
     pub(crate) fn end(&self, builder: &mut Builder, ends: bool, is_open: bool, line: i64) {
         if self.error.name.is_some() {
-            self.error.end(builder, line, self.time());
+            self.error.end(builder, At { line, time: self.time() });
             return;
         }
         // A summary is not an answer to a prompt.
@@ -232,7 +233,8 @@ impl Part<'_> {
             // Another call with a masked id.
             builder.forget_calls();
         }
-        let call = builder.call(self.call_id.as_str(), self.tool.as_str(), line, start);
+        let at = At { line, time: start };
+        let call = builder.call(self.call_id.as_str(), self.tool.as_str(), at);
         let arguments = builder.arguments(call, state.input);
         let exit_code = state.metadata.exit.whole();
         let status = match state.status.as_str() {
@@ -257,11 +259,11 @@ impl Part<'_> {
                     if let Some(path) = file.move_path.some().or_else(|| file.file_path.some()) {
                         let counted = file.additions.get().zip(file.deletions.get()).map(ChangedLines::counted);
                         let lines = counted.map(|lines| lines.or_sketch(|| sketch_of(&patched, path)));
-                        builder.change(call, path, Operation::from_word(file.kind.as_str()), lines, line, start);
+                        builder.change(call, path, Operation::from_word(file.kind.as_str()), lines, at);
                     }
                 }
             }
-            ("edit", Some(patch), _) => builder.patch(call, patch, line, start),
+            ("edit", Some(patch), _) => builder.patch(call, patch, at),
             (category @ ("edit" | "write"), _, Some(file)) => {
                 let diff = &metadata.filediff;
                 let operation = match (category, metadata.exists.0) {
@@ -276,7 +278,7 @@ impl Part<'_> {
                     lines.or_else(|| Some(ChangedLines::counted(diff.additions.get().zip(diff.deletions.get())?)));
                 let written = || arguments.written_lines().filter(|_| operation == Some(Operation::Create));
                 let lines = lines.or_else(written);
-                let change = builder.change(call, file, operation, lines, line, start);
+                let change = builder.change(call, file, operation, lines, at);
                 if lines.is_none_or(|lines| lines.sketch.is_none()) {
                     builder.sketch(change, arguments.written().map(Sketch::of_text));
                 }
@@ -284,11 +286,11 @@ impl Part<'_> {
             _ => {}
         }
         if is_refused {
-            builder.deny(call, line, end, Some(&state.error.text()));
+            builder.deny(call, At { line, time: end }, Some(&state.error.text()));
         }
         if let Some(child) = metadata.session_id.some()
             && tools::category(self.tool.as_str()) == "subagent"
-            && let Some(event) = subagents::add(builder, child, self.call_id.some(), line, start)
+            && let Some(event) = subagents::add(builder, child, self.call_id.some(), at)
         {
             event.agent = arguments.agent();
         }
@@ -297,21 +299,21 @@ impl Part<'_> {
 
     /// Adds a retried request.
     pub(crate) fn retry(&self, builder: &mut Builder, line: i64) {
-        let event = builder.event(EventKind::Retry, line, self.time.start());
+        let event = builder.event(EventKind::Retry, At { line, time: self.time.start() });
         event.code = self.error.data.status_code.whole().map(|it| it.to_string().into());
         event.message = Some(brief(self.error.text())).filter(|it| !it.is_empty());
     }
 
     /// Adds a compaction, which is a part of a prompt that the program wrote.
-    pub(crate) fn compaction(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
-        let event = compaction(builder, self.message_id.as_str(), line, time);
+    pub(crate) fn compaction(&self, builder: &mut Builder, at: At) {
+        let event = compaction(builder, self.message_id.as_str(), at);
         event.code = self.auto.0.map(|it| if it { "auto" } else { "manual" }.into());
     }
 }
 
 /// Adds a compaction. Its identity is the prompt that requested it: the summary refers to the same prompt.
-pub(crate) fn compaction<'a>(builder: &'a mut Builder, prompt: &str, line: i64, time: Option<Time>) -> &'a mut Event {
-    let event = builder.event(EventKind::Compaction, line, time);
+pub(crate) fn compaction<'a>(builder: &'a mut Builder, prompt: &str, at: At) -> &'a mut Event {
+    let event = builder.event(EventKind::Compaction, at);
     event.key = is_real(prompt).then(|| format!("compaction {prompt}").into());
     event
 }
@@ -327,7 +329,7 @@ impl Error<'_> {
     }
 
     /// Ends the session with this error.
-    pub(crate) fn end(&self, builder: &mut Builder, line: i64, time: Option<Time>) {
+    pub(crate) fn end(&self, builder: &mut Builder, at: At) {
         let message = self.text();
         if self.is_abort() {
             builder.abort(message);
@@ -338,7 +340,7 @@ impl Error<'_> {
                 _ => builder.fail(self.data.status_code.whole(), message),
             }
         }
-        let event = builder.event(if self.is_abort() { EventKind::Abort } else { EventKind::Error }, line, time);
+        let event = builder.event(if self.is_abort() { EventKind::Abort } else { EventKind::Error }, at);
         event.code = self.name.owned();
         event.message = Some(brief(message));
     }

@@ -43,6 +43,7 @@ use super::common::{Error, ErrorData, Info, Message, Metadata, Part, Span, State
 use super::export::{Conversation, SHOWS};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text, TextOrBlocks, When};
@@ -403,7 +404,7 @@ fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut R
         "compaction" => {
             let builder = &mut session.builder;
             builder.extend_to(data.time.start());
-            let event = builder.event(EventKind::Compaction, line, data.time.start());
+            let event = builder.event(EventKind::Compaction, At { line, time: data.time.start() });
             event.code = data.reason.owned();
             event.key = message.id.some().map(|it| format!("compaction {it}").into());
             if data.status.as_str() != "running" && message.tokens != Maybe::Absent {

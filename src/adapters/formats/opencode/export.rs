@@ -35,6 +35,7 @@ use serde::Deserialize;
 use super::common::{Bill, Info, Message, Part, compaction, go_on, is_real, reasoning_is_inside, with_runtime};
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::repository::of_root;
@@ -180,7 +181,7 @@ impl Conversation {
         let time = message.time.start();
         self.builder.extend_to(time);
         for (line, part) in parts.iter().filter(|(_, it)| it.kind.as_str() == "compaction") {
-            part.compaction(&mut self.builder, *line, time);
+            part.compaction(&mut self.builder, At { line: *line, time });
             self.is_compacting = true;
         }
         if parts.iter().any(|(_, it)| it.is_asked()) {
@@ -204,7 +205,7 @@ impl Conversation {
         if is_summary {
             // Older versions compact without a prompt that requests it.
             if !std::mem::take(&mut self.is_compacting) {
-                compaction(&mut self.builder, message.parent_id.as_str(), line, message.time.start());
+                compaction(&mut self.builder, message.parent_id.as_str(), At { line, time: message.time.start() });
             }
         } else {
             let session = &mut self.builder.session;

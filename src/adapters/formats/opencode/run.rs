@@ -23,6 +23,7 @@ use serde::Deserialize;
 use super::common::{Error, Part, with_runtime};
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::usage;
 use crate::base::time::Time;
@@ -92,7 +93,7 @@ impl Fold for Run {
             "step_finish" => session.step_finish(&record, line, damage),
             "tool_use" => session.tool_use(&record.part, line),
             "text" => session.builder.set_answer(record.part.text.as_str()),
-            "error" => record.error.end(&mut session.builder, line.number, record.timestamp.0),
+            "error" => record.error.end(&mut session.builder, At { line: line.number, time: record.timestamp.0 }),
             _ => {}
         }
         RecordKind::Known

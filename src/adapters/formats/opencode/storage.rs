@@ -25,6 +25,7 @@ use super::common::{Info, Message, Part, compaction, go_on, is_last, with_runtim
 use super::export::{SHOWS, is_info};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Retention};
 use crate::adapters::shared::repository::of_root;
 use crate::json::Raw;
@@ -126,7 +127,7 @@ fn assistant(builder: &mut Builder, message: &Message<'_>, line: i64, damage: &m
     builder.extend_to(message.time.start());
     builder.extend_to(message.time.end());
     if message.summary.is_true() {
-        compaction(builder, message.parent_id.as_str(), line, message.time.start());
+        compaction(builder, message.parent_id.as_str(), At { line, time: message.time.start() });
     } else {
         builder.session.agent = message.agent();
         builder.session.cwd = message.path.cwd.owned();
@@ -188,7 +189,7 @@ fn part(builder: &mut Builder, part: &Part<'_>, line: i64, keeps_text: bool, dam
             builder.extend_to(time.start());
             builder.extend_to(time.end());
         }
-        "compaction" => part.compaction(builder, line, None),
+        "compaction" => part.compaction(builder, At { line, time: None }),
         "retry" => part.retry(builder, line),
         // A file, or a command for another agent, is a prompt as well.
         "file" | "subtask" => {

@@ -48,7 +48,7 @@
 
 use self::attributes::Attributes;
 use self::file_exporter::Spans;
-use self::metrics::Sums;
+use self::metrics::{Counter, Sums};
 use self::product::{Key, METRICS, Product, session_id};
 use self::records::{Export, ResourceLogs, ResourceMetrics, ResourceSpans};
 use self::session::Session;
@@ -204,8 +204,8 @@ impl Exports {
                 let new = || State::Sums(Box::new(Sums::new(&self.context, &key, line.number)));
                 let state = self.sessions.get(&key.of_signal(METRICS), line.number, new);
                 if let Some(State::Sums(sums)) = state {
-                    let is_cumulative = metric.sum.is_cumulative();
-                    sums.add(measure, point, attributes, is_cumulative, line.number, damage);
+                    let counter = Counter { measure, is_cumulative: metric.sum.is_cumulative() };
+                    sums.add(counter, point, attributes, line.number, damage);
                 }
             }
         }

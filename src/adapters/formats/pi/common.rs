@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::ids::push_counts_name;
 use crate::adapters::shared::tools;
@@ -182,33 +183,27 @@ impl Agent {
         Self { builder: Builder::new(context, id, line), effort: None, has_details: true, last: None }
     }
 
-    /// Adds a message of any role. `logged` is the time of its record; records of the event stream have no time.
-    pub(crate) fn message(
-        &mut self,
-        message: &Message<'_>,
-        logged: Option<Time>,
-        line: i64,
-        damage: &mut RecordErrors,
-    ) {
+    /// Adds a message of any role. `at` has the time of its record; records of the event stream have none.
+    pub(crate) fn message(&mut self, message: &Message<'_>, at: At, damage: &mut RecordErrors) {
         match message.role.as_str() {
-            "assistant" => self.assistant(message, logged, line, damage),
-            "toolResult" => self.tool_result(message, logged, line),
+            "assistant" => self.assistant(message, at, damage),
+            "toolResult" => self.tool_result(message, at),
             "user" => {
-                self.builder.asked(None, message.timestamp.0.or(logged));
+                self.builder.asked(None, message.timestamp.0.or(at.time));
                 self.user(message);
             }
             _ => {}
         }
     }
 
-    fn assistant(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64, damage: &mut RecordErrors) {
+    fn assistant(&mut self, message: &Message<'_>, logged: At, damage: &mut RecordErrors) {
         // Copies for delivery, not responses.
         if message.provider.as_str() == "openclaw" {
             return;
         }
         // The time of a message is that of its request. The time of its record is that of the answer, when its calls begin.
         let requested = message.timestamp.0;
-        let answered = logged.or(requested);
+        let answered = At { time: logged.time.or(requested), ..logged };
         self.builder.extend_to(requested);
         let tokens = match &message.usage {
             Maybe::Absent => Tokens::UNKNOWN,
@@ -224,10 +219,10 @@ impl Agent {
         if stop_reason.is_some() {
             self.builder.session.stop_reason.clone_from(&stop_reason);
         }
-        self.ending(stop, message, answered, line);
+        self.ending(stop, message, answered);
         // A request that failed before it cost anything is not a turn, though it may have begun a call.
         let is_turn = !(is_empty && matches!(stop, "error" | "aborted"));
-        let index = is_turn.then(|| self.builder.turn(identity(requested, tokens), line));
+        let index = is_turn.then(|| self.builder.turn(identity(requested, tokens), logged.line));
         if let Some(index) = index {
             self.last = Some(index);
             let turn = &mut self.builder.session.turns[index];
@@ -238,19 +233,19 @@ impl Agent {
             turn.provider = message.provider.owned();
             turn.model = message.model.owned();
             turn.effort.clone_from(&self.effort);
-            turn.occurred_at = answered;
-            let between = || Some(logged?.since(requested?)).filter(|milliseconds| *milliseconds >= 0);
+            turn.occurred_at = answered.time;
+            let between = || Some(logged.time?.since(requested?)).filter(|milliseconds| *milliseconds >= 0);
             turn.duration_ms = message.duration.rounded().or_else(between).into();
             turn.stop_reason = stop_reason;
             turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);
         }
         if let Some(index) = index {
             // Only the time of a record is that of an answer.
-            self.builder.answered(index, None, logged);
+            self.builder.answered(index, None, logged.time);
         }
         let content = &message.content.value;
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
-            let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, answered);
+            let call = self.builder.call(block.id.as_str(), block.name.as_str(), answered);
             self.builder.session.tool_calls[call].turn = index;
             let arguments = self.builder.arguments_read_with_call(call, &block.arguments);
             let category = self.builder.session.tool_calls[call].category.clone();
@@ -261,7 +256,7 @@ impl Agent {
                 let operation = (category == "edit").then_some(Operation::Update);
                 let written = arguments.and_then(Arguments::written_lines).filter(|_| category == "write");
                 let lines = if self.has_details { None } else { tools::lines_in_arguments(block.arguments.raw) };
-                let change = self.builder.change(call, file, operation, lines, line, answered);
+                let change = self.builder.change(call, file, operation, lines, answered);
                 if let Some(written) = written {
                     self.builder.session.file_changes[change].lines_added = Some(written.added);
                     self.builder.sketch(change, written.sketch);
@@ -277,7 +272,7 @@ impl Agent {
     }
 
     /// Updates the status of the run: `stopReason` is the only sign of a failure.
-    fn ending(&mut self, stop: &str, message: &Message<'_>, answered: Option<Time>, line: i64) {
+    fn ending(&mut self, stop: &str, message: &Message<'_>, answered: At) {
         let words = message.error_message.as_str();
         let kind = match stop {
             "error" => {
@@ -290,37 +285,29 @@ impl Agent {
             }
             _ => return self.builder.succeed(),
         };
-        let event = self.builder.event(kind, line, answered);
+        let event = self.builder.event(kind, answered);
         event.key = message.timestamp.0.map(|it| format!("pi {}", it.micros()).into());
         event.message = message.error_message.some().map(brief);
         event.code = message.error_message.some().and_then(status_in);
     }
 
-    fn tool_result(&mut self, message: &Message<'_>, logged: Option<Time>, line: i64) {
+    fn tool_result(&mut self, message: &Message<'_>, logged: At) {
         let time = message.timestamp.0;
         self.builder.extend_to(time);
         self.builder.asked(None, time);
         let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
-            self.outcome(call, message.content.raw, &message.details, message.is_error, line, time);
+            self.outcome(call, message.content.raw, &message.details, message.is_error, At { time, ..logged });
         }
         // Without times of records the call has the time of its request, and a duration would include the response.
-        if logged.is_some() {
+        if logged.time.is_some() {
             let row = &mut self.builder.session.tool_calls[call];
             row.ended_at = row.ended_at.or(time);
         }
     }
 
     /// Adds the result of a call.
-    pub(crate) fn outcome(
-        &mut self,
-        call: usize,
-        content: Raw<'_>,
-        details: &Details<'_>,
-        is_error: Flag,
-        line: i64,
-        time: Option<Time>,
-    ) {
+    pub(crate) fn outcome(&mut self, call: usize, content: Raw<'_>, details: &Details<'_>, is_error: Flag, at: At) {
         self.builder.result(call, content, None, CallStatus::from_error(is_error.is_true()));
         let row = &mut self.builder.session.tool_calls[call];
         row.duration_ms = details.duration_ms.rounded().or(row.duration_ms.get()).into();
@@ -330,14 +317,14 @@ impl Agent {
         }
         if let (false, Some(path)) = (details.diff.escaped().is_empty(), row.target.clone()) {
             let lines = tools::numbered_diff_lines_in(&details.diff);
-            self.builder.change(call, &path, None, Some(lines), line, None);
+            self.builder.change(call, &path, None, Some(lines), At { time: None, ..at });
         }
         let runs: Vec<ChildRun<'_>> = details.results.read();
         for run in runs {
             let Some(child) = run.transcript_path.some().and_then(child_of_path) else { continue };
             let call_id = self.builder.session.tool_calls[call].call_id.clone();
             self.builder.session.subagents.insert(child.into());
-            let event = self.builder.event(EventKind::Subagent, line, time);
+            let event = self.builder.event(EventKind::Subagent, at);
             event.key = Some(format!("pi {child}").into());
             event.code = Some(child.into());
             event.agent = run.agent.owned();

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use super::common::{Agent, Details, SHOWS, session_of_path, status_in};
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::brief;
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::fields::{Count, Flag, Text, When};
@@ -181,23 +182,24 @@ impl Events {
 impl Session {
     fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let builder = &mut self.agent.builder;
+        let at = At { line, time: None };
         match record.kind.as_str() {
             "message_end" => match json::from_slice(record.message.0) {
-                Ok(message) => self.agent.message(&message, None, line, damage),
+                Ok(message) => self.agent.message(&message, at, damage),
                 Err(_) => damage.note(Reason::NoUsage),
             },
             "tool_execution_start" => {
-                let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), line, None);
+                let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), at);
                 builder.arguments(call, record.args);
             }
             "tool_execution_end" => {
-                let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), line, None);
+                let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), at);
                 let result = &record.result;
-                self.agent.outcome(call, result.content, &result.details, record.is_error, line, None);
+                self.agent.outcome(call, result.content, &result.details, record.is_error, at);
             }
             "agent_end" => self.has_ended = true,
             "auto_retry_start" => {
-                let event = builder.event(EventKind::Retry, line, None);
+                let event = builder.event(EventKind::Retry, at);
                 event.message = record.error_message.some().map(brief);
                 event.code = record.error_message.some().and_then(status_in);
             }
@@ -214,7 +216,7 @@ impl Session {
         let builder = &mut self.agent.builder;
         let event = match open.filter(|_| is_end) {
             Some(index) => &mut builder.session.events[index],
-            None => builder.event(EventKind::Compaction, line, None),
+            None => builder.event(EventKind::Compaction, At { line, time: None }),
         };
         event.code = event.code.take().or_else(|| record.reason.owned());
         event.tokens_before = record.result.tokens_before.get();

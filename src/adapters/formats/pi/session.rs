@@ -37,6 +37,7 @@ use serde::Deserialize;
 use super::common::{Agent, Message, SHOWS, Usage, identity, session_of_path};
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::brief;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
@@ -204,11 +205,12 @@ impl Log {
 fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
     let time = record.timestamp.0;
     agent.builder.extend_to(time);
+    let at = At { line, time };
     match record.kind.as_str() {
-        "message" => agent.message(&record.message, time, line, damage),
+        "message" => agent.message(&record.message, at, damage),
         "thinking_level_change" => agent.effort = record.thinking_level.owned(),
         "compaction" => {
-            let event = agent.builder.event(EventKind::Compaction, line, time);
+            let event = agent.builder.event(EventKind::Compaction, at);
             event.key = time.map(|it| format!("pi {}", it.micros()).into());
             event.tokens_before = record.tokens_before.get();
             summary(agent, record, line, damage);
@@ -219,7 +221,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
             let data: Data<'_> = record.data.read();
             let message = data.error.as_str();
             agent.builder.fail(None, message);
-            let event = agent.builder.event(EventKind::Error, line, time);
+            let event = agent.builder.event(EventKind::Error, at);
             event.key = time.map(|it| format!("pi {}", it.micros()).into());
             event.code = Some("prompt-error".into());
             event.message = Some(brief(message));

@@ -22,6 +22,7 @@ use serde::Deserialize;
 use super::common::{Agent, Message, SHOWS};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::ids::hashed_id;
 use crate::base::time::Time;
 use crate::json::fields::{Count, Flag, Text, When};
@@ -118,7 +119,7 @@ impl Child {
         let call_id = record.tool_call_id.as_str();
         match record.record_type.as_str() {
             "message" if record.message.role.as_str() != "user" => {
-                self.agent.message(&record.message, time, line, damage);
+                self.agent.message(&record.message, At { line, time }, damage);
             }
             "tool_start" => {
                 if let Some(time) = time {

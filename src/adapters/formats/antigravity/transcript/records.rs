@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::adapters::shared::at::At;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Number, Text, When};
@@ -40,4 +41,11 @@ pub(super) struct Step {
     pub(super) tool_calls: String,
     pub(super) error: String,
     pub(super) exit_code: Option<i64>,
+}
+
+impl Step {
+    /// Where and when it was logged.
+    pub(super) const fn at(&self) -> At {
+        At { line: self.line, time: self.created_at }
+    }
 }

@@ -86,7 +86,7 @@ impl Session {
             "USER_INPUT" => self.prompt(step),
             "PLANNER_RESPONSE" => self.response(step),
             "CHECKPOINT" => {
-                let event = self.builder.event(EventKind::Compaction, step.line, step.created_at);
+                let event = self.builder.event(EventKind::Compaction, step.at());
                 event.key = Some(format!("step {}", step.name).into());
             }
             "SYSTEM_MESSAGE" => self.message(step),
@@ -135,7 +135,7 @@ impl Session {
         let given: Given<'_> = made.args.read();
         let mcp = given.mcp().filter(|_| made.name.as_str() == "call_mcp_tool");
         let tool = mcp.as_ref().map_or(made.name.as_str(), |(_, tool)| tool);
-        let call = self.builder.call(&format!("{}.{number}", step.name), tool, step.line, step.created_at);
+        let call = self.builder.call(&format!("{}.{number}", step.name), tool, step.at());
         let row = &mut self.builder.session.tool_calls[call];
         row.turn = Some(turn);
         if let Some((server, _)) = &mcp {
@@ -160,7 +160,7 @@ impl Session {
         let path = path.filter(|_| is_change);
         if let Some(path) = &path {
             let operation = (category == "edit").then_some(Operation::Update);
-            self.builder.change(call, path, operation, given.edited_lines(), step.line, step.created_at);
+            self.builder.change(call, path, operation, given.edited_lines(), step.at());
         }
         let agents = if category == "subagent" { given.agents() } else { Vec::new() };
         let written = given.written_lines();
@@ -202,7 +202,7 @@ impl Session {
         row.duration_ms = started_at.zip(ended_at).map(|(start, end)| end.since(start)).filter(|it| *it >= 0).into();
         let refusal = if step.error.is_empty() { body } else { &step.error };
         if is_error && results::is_refusal(refusal) {
-            self.builder.deny(call, step.line, step.created_at, Some(refusal));
+            self.builder.deny(call, step.at(), Some(refusal));
         }
         self.change(&open, body, step);
         for (number, id) in results::conversations(body).enumerate() {
@@ -220,7 +220,7 @@ impl Session {
             let diffs = results::diffs(body).map(|diff| tools::diff_lines(tools::lines(diff)));
             diffs.reduce(ChangedLines::plus)
         };
-        self.builder.change(open.call, path, is_new.then_some(Operation::Create), lines, step.line, step.created_at);
+        self.builder.change(open.call, path, is_new.then_some(Operation::Create), lines, step.at());
     }
 
     fn subagent(&mut self, open: &Open, number: usize, id: &str, step: &Step) {
@@ -229,7 +229,7 @@ impl Session {
             return;
         }
         let call_id = call.call_id.clone();
-        if let Some(event) = subagents::add(&mut self.builder, id, Some(&call_id), step.line, step.created_at) {
+        if let Some(event) = subagents::add(&mut self.builder, id, Some(&call_id), step.at()) {
             event.key = Some(format!("subagent {id}").into());
             event.agent = open.agents.get(number).filter(|name| !name.is_empty()).map(|name| name.as_str().into());
         }
@@ -262,13 +262,13 @@ impl Session {
             self.builder.result(open.call, raw, step.created_at, CallStatus::Error);
             self.builder.session.tool_calls[open.call].result_bytes = step.content_bytes.into();
             if results::is_refusal(message) {
-                self.builder.deny(open.call, step.line, step.created_at, Some(message));
+                self.builder.deny(open.call, step.at(), Some(message));
             }
             self.last = Last::Work;
             return;
         }
         self.builder.fail(None, message);
-        let event = self.builder.event(EventKind::Error, step.line, step.created_at);
+        let event = self.builder.event(EventKind::Error, step.at());
         event.key = Some(format!("step {}", step.name).into());
         event.message = Some(brief(message));
         self.last = Last::Error;

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use super::records::{Counting, Document, Outcome, Stated, Step, reported};
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::adapters::shared::changes;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::{tools, usage};
 use crate::base::text::Symbol;
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::Text;
 use crate::json::lines::Line;
@@ -138,8 +138,9 @@ impl Trajectory {
         }
         let time = step.timestamp.0;
         self.builder.extend_to(time);
+        let at = At { line, time };
         if step.extra.context_management.kind.as_str() == "compaction" {
-            self.builder.event(EventKind::Compaction, line, time);
+            self.builder.event(EventKind::Compaction, at);
         }
         let texts: Vec<&str> = match &step.message.text {
             Some(text) => vec![text.as_ref()],
@@ -164,7 +165,7 @@ impl Trajectory {
             _ => {}
         }
         for outcome in &step.observation.results.blocks {
-            self.references(outcome, line, time, embedded);
+            self.references(outcome, at, embedded);
         }
     }
 
@@ -201,19 +202,20 @@ impl Trajectory {
         // An observation refers to calls of its own step; the next step may use the same ids again.
         self.builder.forget_calls();
         let mut calls = Vec::with_capacity(step.tool_calls.blocks.len());
+        let at = At { line, time };
         for call in &step.tool_calls.blocks {
-            let index = self.builder.call(call.tool_call_id.as_str(), call.function_name.as_str(), line, time);
+            let index = self.builder.call(call.tool_call_id.as_str(), call.function_name.as_str(), at);
             let row = &mut self.builder.session.tool_calls[index];
             row.turn = turn;
             row.agent.clone_from(&self.agent);
             row.is_subagent = self.is_inner;
             let arguments = self.builder.arguments(index, call.arguments);
             match (tools::category(call.function_name.as_str()), arguments.patch(), arguments.file()) {
-                ("edit", Some(patch), _) => self.builder.patch(index, patch, line, time),
+                ("edit", Some(patch), _) => self.builder.patch(index, patch, at),
                 // A write does not show whether the file existed.
                 (category @ ("edit" | "write"), _, Some(file)) => {
                     let operation = (category == "edit").then_some(Operation::Update);
-                    let change = self.builder.change(index, file, operation, None, line, time);
+                    let change = self.builder.change(index, file, operation, None, at);
                     self.builder.sketch(change, changes::sketch_in_arguments(&arguments, call.arguments));
                 }
                 _ => {}
@@ -257,7 +259,7 @@ impl Trajectory {
     }
 
     /// Adds the subagents to which a result refers.
-    fn references(&mut self, outcome: &Outcome<'_>, line: i64, time: Option<Time>, embedded: &[Document<'_>]) {
+    fn references(&mut self, outcome: &Outcome<'_>, at: At, embedded: &[Document<'_>]) {
         for reference in &outcome.subagent_trajectory_ref.blocks {
             let own = self.builder.session.session_id.clone();
             let is_embedded = embedded.iter().any(|inner| {
@@ -269,7 +271,7 @@ impl Trajectory {
                 continue;
             }
             self.builder.session.subagents.insert(name.into());
-            let event = self.builder.event(EventKind::Subagent, line, time);
+            let event = self.builder.event(EventKind::Subagent, at);
             event.code = Some(reference.session(&own).into());
             event.call_id = outcome.source_call_id.owned();
         }

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::records::{Block, Usage};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::denials;
 use crate::adapters::shared::tools::{self, Arguments, ToolArguments};
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text};
 use crate::model::session::{CallStatus, Operation};
@@ -104,10 +104,8 @@ pub(crate) struct CallResult<'a, 'r> {
     pub(crate) rich: Option<&'r ToolUseResult<'a>>,
     /// Why the call was not executed; empty if the log does not state it.
     pub(crate) not_run: &'r str,
-    /// The line of its record.
-    pub(crate) line: i64,
-    /// Its time.
-    pub(crate) time: Option<Time>,
+    /// The line of its record, and its time.
+    pub(crate) at: At,
 }
 
 impl CallResult<'_, '_> {
@@ -125,7 +123,7 @@ impl CallResult<'_, '_> {
         // A subagent may have worked until the interruption.
         let is_agent = builder.session.tool_calls[call].category == "subagent";
         let status = if is_agent && status == CallStatus::Cancelled { CallStatus::Incomplete } else { status };
-        builder.result(call, self.content, self.time, status);
+        builder.result(call, self.content, self.at.time, status);
         let row = &mut builder.session.tool_calls[call];
         let from_seconds = || Number(rich.duration_seconds.0.map(|seconds| seconds * 1000.0)).rounded();
         let logged = rich.duration_ms.rounded().or(rich.total_duration_ms.rounded()).or_else(from_seconds);
@@ -135,7 +133,7 @@ impl CallResult<'_, '_> {
                 head.strip_prefix("Exit code ").and_then(|it| it.split_whitespace().next()?.parse().ok()).into();
         }
         if status == CallStatus::Denied {
-            builder.deny(call, self.line, self.time, Some(text.as_str()));
+            builder.deny(call, self.at, Some(text.as_str()));
         } else if status == CallStatus::Ok && matches!(row.category.as_ref(), "edit" | "write") {
             self.file_change(builder, call, rich, &text);
         }
@@ -175,7 +173,7 @@ impl CallResult<'_, '_> {
             Some(hunks) => Some(tools::diff_lines(hunks.iter().flat_map(|it| &it.lines).map(Text::as_str))),
             None => None,
         };
-        let change = builder.change(call, &path, operation, lines, self.line, self.time);
+        let change = builder.change(call, &path, operation, lines, self.at);
         if is_write && lines.is_none() && operation != Some(Operation::Create) {
             // All lines of the content were written. The lines that it replaced are not known.
             builder.session.file_changes[change].lines_removed = None;

@@ -68,7 +68,7 @@ pub(crate) fn add(builder: &mut Builder, info: Raw<'_>, origin: &Origin<'_>) {
 
 /// Adds the window of a message, if that is about a limit that was reached.
 pub(crate) fn add_message(builder: &mut Builder, text: &str, origin: &Origin<'_>) {
-    let Some((name, resets_at)) = reached(text, origin.time) else { return };
+    let Some((name, resets_at)) = reached(text, origin.at.time) else { return };
     let reached = Some(Symbol::new(REJECTED));
     builder.limit(Limit { used_percent: Some(100.0), resets_at, reached, ..window(&name, origin) });
 }
@@ -76,9 +76,9 @@ pub(crate) fn add_message(builder: &mut Builder, text: &str, origin: &Origin<'_>
 /// A window of that name in a record, without its state.
 fn window(name: &str, origin: &Origin<'_>) -> Limit {
     Limit {
-        line: origin.line,
+        line: origin.at.line,
         key: origin.uuid.map(Into::into),
-        occurred_at: origin.time,
+        occurred_at: origin.at.time,
         window_name: Symbol::new(name),
         window_minutes: minutes(name),
         ..Limit::default()

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::adapters::formats::claude::common::prompts::PromptOrigin;
 use crate::adapters::formats::claude::common::{Message, NotRun, Origin, ToolUseResult};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::names;
@@ -174,8 +175,7 @@ impl Record<'_> {
     /// Where it is, and the agent that wrote it.
     pub(super) fn origin<'a>(&'a self, line: Line<'a>) -> Origin<'a> {
         Origin {
-            line: line.number,
-            time: self.timestamp.0,
+            at: At { line: line.number, time: self.timestamp.0 },
             uuid: self.uuid.some(),
             request_id: self.request_id.some(),
             is_subagent: self.is_sidechain.is_true(),
@@ -190,8 +190,7 @@ impl Record<'_> {
     pub(super) fn inner_origin<'a>(&'a self, inner: &'a Inner<'a>, line: Line<'a>) -> Origin<'a> {
         let agent_id = self.data.as_ref().and_then(|data| data.agent_id.some());
         Origin {
-            line: line.number,
-            time: inner.timestamp.0.or(self.timestamp.0),
+            at: At { line: line.number, time: inner.timestamp.0.or(self.timestamp.0) },
             uuid: inner.uuid.some(),
             request_id: inner.request_id.some(),
             is_subagent: true,

@@ -108,7 +108,7 @@ impl Session {
             // Written by the program, not by a model: an error of the API, or nothing.
             if record.is_api_error_message.is_true() {
                 let text = message.content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
-                let event = self.conversation.builder.event(EventKind::Error, origin.line, origin.time);
+                let event = self.conversation.builder.event(EventKind::Error, origin.at);
                 event.key = record.uuid.owned();
                 event.message = Some(brief(text));
                 event.is_subagent = origin.is_subagent;
@@ -258,7 +258,7 @@ impl Session {
         let builder = &mut self.conversation.builder;
         match record.subtype.as_str() {
             "compact_boundary" => {
-                let event = builder.event(EventKind::Compaction, origin.line, origin.time);
+                let event = builder.event(EventKind::Compaction, origin.at);
                 event.key = record.uuid.owned();
                 event.code = record.compact_metadata.trigger.owned();
                 event.tokens_before = record.compact_metadata.pre_tokens.get();
@@ -266,7 +266,7 @@ impl Session {
             }
             "api_error" => {
                 let error: ApiError<'_> = record.error.read();
-                let event = builder.event(EventKind::Retry, origin.line, origin.time);
+                let event = builder.event(EventKind::Retry, origin.at);
                 event.key = record.uuid.owned();
                 event.code = error.status.get().map(|it| it.to_string().into());
                 event.message = error.message.some().or(record.content.some()).map(brief);

@@ -18,7 +18,7 @@ impl Session {
             return;
         }
         if self.conversation.builder.session.subagents.insert(agent_id.into()) {
-            let event = self.conversation.builder.event(EventKind::Subagent, origin.line, origin.time);
+            let event = self.conversation.builder.event(EventKind::Subagent, origin.at);
             event.key = Some(format!("agent {agent_id}").into());
             event.code = Some(agent_id.into());
             event.call_id = call_id.map(SharedStr::from);
@@ -48,7 +48,7 @@ impl Session {
             return;
         }
         let builder = &mut self.conversation.builder;
-        let index = builder.turn(Identity::Global(format!("last of {call_id}").into()), origin.line);
+        let index = builder.turn(Identity::Global(format!("last of {call_id}").into()), origin.at.line);
         let model = builder.session.turns.iter().rev().find(|it| it.agent_id.as_deref() == Some(agent_id));
         let model = model.and_then(|it| it.model.clone());
         let turn = &mut builder.session.turns[index];
@@ -59,14 +59,14 @@ impl Session {
         turn.model = model;
         turn.is_subagent = true;
         turn.agent_id = Some(agent_id.into());
-        turn.occurred_at = origin.time;
+        turn.occurred_at = origin.at.time;
     }
 
     /// Adds the messages of a subagent without an own file.
     pub(super) fn progress(&mut self, record: &Record<'_>, outer: &Origin<'_>, damage: &mut RecordErrors) {
         let Some(data) = record.data.as_ref().filter(|it| it.kind.as_str() == "agent_progress") else { return };
         let inner = &data.message;
-        let origin = record.inner_origin(inner, Line { number: outer.line, bytes: outer.bytes });
+        let origin = record.inner_origin(inner, Line { number: outer.at.line, bytes: outer.bytes });
         if let Some(agent_id) = origin.agent_id {
             self.subagent(agent_id, record.parent_tool_use_id.some(), &origin);
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::records::{HISTORY, Record, Request, ServerName, VIEW, hides_cache_writes};
 use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::changes;
@@ -109,16 +110,17 @@ impl Task {
             self.last = Last::Work;
             return;
         }
+        let at = At { line, time };
         // Cline removes messages from the history that it sends to the model.
         if !record.deleted_range.is_empty() && record.deleted_range.0 != self.deleted {
             record.deleted_range.0.clone_into(&mut self.deleted);
-            builder.event(EventKind::Compaction, line, time);
+            builder.event(EventKind::Compaction, at);
         }
         match (record.say.as_str(), record.ask.as_str()) {
             ("api_req_started", _) => self.request(builder, record, line, damage),
             ("subagent_usage" | "deleted_api_reqs", _) => self.sum_of_requests(builder, record, line, damage),
             ("condense_context", _) => {
-                let event = builder.event(EventKind::Compaction, line, time);
+                let event = builder.event(EventKind::Compaction, at);
                 event.tokens_before = record.condense.prev_context_tokens.get();
                 event.tokens_after = record.condense.new_context_tokens.get();
                 if let Some(total) = money(record.condense.cost, damage).filter(|it| *it > 0.0) {
@@ -127,12 +129,12 @@ impl Task {
                 }
             }
             ("sliding_window_truncation", _) => {
-                let event = builder.event(EventKind::Compaction, line, time);
+                let event = builder.event(EventKind::Compaction, at);
                 event.tokens_before = record.truncation.prev_context_tokens.get();
                 event.tokens_after = record.truncation.new_context_tokens.get();
             }
             ("api_req_retried" | "api_req_retry_delayed" | "error_retry", _) => {
-                builder.event(EventKind::Retry, line, time).message = Some(brief(text));
+                builder.event(EventKind::Retry, at).message = Some(brief(text));
             }
             ("task" | "user_feedback", _) => {
                 builder.prompt_as(self.identity(record), Some(text));
@@ -155,7 +157,7 @@ impl Task {
                 self.last = Last::Answer;
             }
             ("error", _) | (_, "api_req_failed" | "mistake_limit_reached") => {
-                let event = builder.event(EventKind::Error, line, time);
+                let event = builder.event(EventKind::Error, at);
                 event.code = record.ask.owned();
                 event.message = Some(brief(text));
                 if record.ask.some().is_some() {
@@ -221,17 +223,18 @@ impl Task {
             // Its tokens are unknown, unless a later record shows that it failed.
             self.is_open = true;
         }
+        let at = At { line, time };
         match request.cancel_reason.as_str() {
             "" => {}
             "user_cancelled" => {
-                builder.event(EventKind::Abort, line, time);
+                builder.event(EventKind::Abort, at);
                 self.last = Last::Abort;
             }
             reason => {
                 let words = request.streaming_failed_message.as_str();
                 builder.fail(None, words);
                 self.last = Last::Error;
-                let event = builder.event(EventKind::Error, line, time);
+                let event = builder.event(EventKind::Error, at);
                 event.code = Some(reason.into());
                 event.message = Some(brief(words));
             }
@@ -239,14 +242,14 @@ impl Task {
     }
 
     fn history(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64) {
-        let (time, message) = (record.ts.0, self.messages);
+        let (at, message) = (At { line, time: record.ts.0 }, self.messages);
         self.messages += 1;
         let is_user = record.role.as_str() == "user";
         let mut blocks = record.content.blocks.iter().enumerate().peekable();
-        while let Some((at, block)) = blocks.next() {
+        while let Some((number, block)) = blocks.next() {
             match block.kind.as_str() {
                 "tool_use" => {
-                    let call = builder.call(block.id.as_str(), block.name.as_str(), line, time);
+                    let call = builder.call(block.id.as_str(), block.name.as_str(), at);
                     let arguments = builder.arguments(call, block.input);
                     let row = &mut builder.session.tool_calls[call];
                     // It ends the task. Only an answer of the user would be logged as its result.
@@ -256,14 +259,14 @@ impl Task {
                     row.mcp_server = block.input.read::<ServerName<'_>>().server_name.owned().or(row.mcp_server.take());
                     match arguments.patch() {
                         Some(patch) if row.category == "edit" && patch.contains("*** Begin Patch") => {
-                            builder.patch(call, patch, line, time);
+                            builder.patch(call, patch, at);
                         }
-                        _ => changes::add_named_file(builder, call, &arguments, block.input, None, line, time),
+                        _ => changes::add_named_file(builder, call, &arguments, block.input, None, at),
                     }
                 }
                 "tool_result" => {
                     if let Some(call) = builder.call_index(block.tool_use_id.as_str()) {
-                        result(builder, call, block.content, block.is_error.is_true(), line, time);
+                        result(builder, call, block.content, block.is_error.is_true(), at);
                     }
                 }
                 "text" if is_user && block.text.as_str().starts_with("<environment_details>") => {
@@ -271,11 +274,11 @@ impl Task {
                 }
                 "text" if is_user => {
                     let Some((tool, target)) = described_call(block.text.as_str()) else { continue };
-                    let call = builder.call(&format!("{message}.{at}"), tool, line, time);
-                    set_target(builder, call, target, line, time);
+                    let call = builder.call(&format!("{message}.{number}"), tool, at);
+                    set_target(builder, call, target, at);
                     let text = blocks.next_if(|(_, it)| it.kind.as_str() == "text").map(|(_, it)| it.text.as_str());
                     let quoted = text.and_then(|it| serde_json::to_string(it).ok()).unwrap_or_default();
-                    result(builder, call, Raw(quoted.as_bytes()), false, line, time);
+                    result(builder, call, Raw(quoted.as_bytes()), false, at);
                 }
                 _ => {}
             }
@@ -312,7 +315,7 @@ fn described_call(text: &str) -> Option<(&str, Option<&str>)> {
 }
 
 /// Sets the target of a call that is described in text form.
-fn set_target(builder: &mut Builder, call: usize, target: Option<&str>, line: i64, time: Option<Time>) {
+fn set_target(builder: &mut Builder, call: usize, target: Option<&str>, at: At) {
     let row = &mut builder.session.tool_calls[call];
     match row.category.as_ref() {
         "shell" => target.into_iter().for_each(|command| builder.only_command(call, command)),
@@ -320,7 +323,7 @@ fn set_target(builder: &mut Builder, call: usize, target: Option<&str>, line: i6
         "edit" | "write" => {
             row.target = target.map(SharedStr::from);
             if let Some(path) = target {
-                builder.change(call, path, None, None, line, time);
+                builder.change(call, path, None, None, at);
             }
         }
         "mcp" => row.mcp_server = target.map(Symbol::new),
@@ -328,7 +331,7 @@ fn set_target(builder: &mut Builder, call: usize, target: Option<&str>, line: i6
     }
 }
 
-fn result(builder: &mut Builder, call: usize, raw: Raw<'_>, is_error: bool, line: i64, time: Option<Time>) {
+fn result(builder: &mut Builder, call: usize, raw: Raw<'_>, is_error: bool, at: At) {
     const DENIED: [&str; 2] = ["The user denied this operation", "{\"status\":\"denied\""];
     const FAILED: [&str; 2] = ["The tool execution failed", "{\"status\":\"error\""];
     let text = match raw.0.first() {
@@ -339,8 +342,8 @@ fn result(builder: &mut Builder, call: usize, raw: Raw<'_>, is_error: bool, line
         _ => raw.text(),
     };
     let begins = |words: &[&str]| words.iter().any(|it| text.starts_with(it));
-    builder.result(call, raw, time, CallStatus::from_error(is_error || begins(&FAILED)));
+    builder.result(call, raw, at.time, CallStatus::from_error(is_error || begins(&FAILED)));
     if begins(&DENIED) {
-        builder.deny(call, line, time, Some(&text));
+        builder.deny(call, at, Some(&text));
     }
 }

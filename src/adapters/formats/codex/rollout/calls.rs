@@ -8,8 +8,9 @@ use super::records::{Arguments, Assessment, Call, CallOutput, ExecEnd, McpEnd, O
 use super::shell_output::{
     PATCH, RISK, ShellEnd, ShellHead, cell, head_of_output, head_of_shell, is_failure, is_refusal,
 };
-use super::thread::{At, Thread, WAIT, WRITE_STDIN};
+use super::thread::{Logged, Thread, WAIT, WRITE_STDIN};
 use crate::adapters::formats::codex::common::Outcome;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::tools;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -19,7 +20,7 @@ use crate::model::session::CallStatus;
 
 impl Thread {
     pub(super) fn call(&mut self, item: &Call<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
-        let call = self.builder.call(item.call_id.as_str(), tool, line.number, time);
+        let call = self.builder.call(item.call_id.as_str(), tool, At { line: line.number, time });
         if let Some(server) = item.namespace.some().and_then(|it| it.strip_prefix("mcp__")) {
             self.builder.mcp(call, server.split("__").next().filter(|it| !it.is_empty()));
         }
@@ -48,7 +49,7 @@ impl Thread {
         let command = own.command.text();
         let texts = [own.cmd.some(), Some(command.as_ref())].into_iter().flatten();
         if let Some(patch) = words.iter().filter_map(Text::some).chain(texts).find(|it| it.contains(PATCH)) {
-            self.builder.patch(call, patch, line.number, time);
+            self.builder.patch(call, patch, At { line: line.number, time });
         }
     }
 
@@ -107,9 +108,10 @@ impl Thread {
             None => CallStatus::from_error(own.success.0 == Some(false) || is_failure(&text)),
         };
         self.builder.result(call, item.output, time, status);
+        let at = At { line: line.number, time };
         if status == CallStatus::Denied {
             let text = if script.is_some() { RISK } else { &text };
-            self.builder.deny(call, line.number, time, Some(text));
+            self.builder.deny(call, at, Some(text));
         }
         let row = &mut self.builder.session.tool_calls[call];
         let logged = own.metadata.duration_seconds.0.or(head.wall_seconds).map(|seconds| seconds * 1000.0);
@@ -125,11 +127,11 @@ impl Thread {
                 self.state.shells.entry(shell).or_insert(call);
             }
             Some(ShellEnd::Exited(code)) if began.is_some() || !is_input => {
-                self.command_ended(began, call, CallStatus::from_error(code != 0), Some(code), line, time);
+                self.command_ended(began, call, CallStatus::from_error(code != 0), Some(code), at);
             }
             Some(ShellEnd::Scripted { .. }) if began.is_some() || !is_input => {
                 if let Some(script) = script {
-                    self.command_ended(began, call, script.status, script.exit_code, line, time);
+                    self.command_ended(began, call, script.status, script.exit_code, at);
                 }
             }
             _ => {}
@@ -137,22 +139,14 @@ impl Thread {
     }
 
     /// The command or script of the call `began` ended, if another call observed it, else that of `call`.
-    fn command_ended(
-        &mut self,
-        began: Option<usize>,
-        call: usize,
-        status: CallStatus,
-        exit_code: Option<i64>,
-        line: Line<'_>,
-        time: Option<Time>,
-    ) {
+    fn command_ended(&mut self, began: Option<usize>, call: usize, status: CallStatus, exit_code: Option<i64>, at: At) {
         let row = &mut self.builder.session.tool_calls[began.unwrap_or(call)];
         row.exit_code = exit_code.or(row.exit_code.get()).into();
         let Some(began) = began else { return };
         row.status = status;
-        row.ended_at = time;
+        row.ended_at = at.time;
         if status == CallStatus::Denied {
-            self.builder.deny(began, line.number, time, Some(RISK));
+            self.builder.deny(began, at, Some(RISK));
         }
     }
 
@@ -163,7 +157,7 @@ impl Thread {
         }
         let id = assessment.target_item_id.as_str();
         if let Some(call) = self.builder.call_index(id).or_else(|| self.script_that_made(id, None)) {
-            self.builder.deny(call, line.number, time, Some(RISK));
+            self.builder.deny(call, At { line: line.number, time }, Some(RISK));
         }
     }
 
@@ -174,8 +168,8 @@ impl Thread {
             if let Some(call) = self.script_that_made(id, command.as_deref()) {
                 self.script_ran(call, command.as_deref(), event.exit_code.whole());
                 let is_failed = event.exit_code.whole().is_some_and(|code| code != 0);
-                let at = At { line: line.number, time, start: time };
-                self.ended(Reported::nested(call), Some(CallStatus::from_error(is_failed)), at);
+                let logged = Logged::at_once(line, time);
+                self.ended(Reported::nested(call), Some(CallStatus::from_error(is_failed)), logged);
             }
             return;
         };
@@ -190,8 +184,8 @@ impl Thread {
     }
 
     pub(super) fn mcp_end(&mut self, event: &McpEnd<'_>, line: Line<'_>, time: Option<Time>) {
-        let at = At { line: line.number, time, start: time };
-        let reported = self.reported(event.call_id.as_str(), event.invocation.tool.as_str(), None, at);
+        let logged = Logged::at_once(line, time);
+        let reported = self.reported(event.call_id.as_str(), event.invocation.tool.as_str(), None, logged);
         let outcome: Outcome<'_> = event.result.read();
         self.asked_server(reported, event.invocation.server.as_str());
         if !reported.is_nested {
@@ -202,18 +196,18 @@ impl Thread {
                 self.builder.arguments(reported.call, event.invocation.arguments);
             }
         }
-        self.ended(reported, Some(CallStatus::from_error(outcome.is_error())), at);
+        self.ended(reported, Some(CallStatus::from_error(outcome.is_error())), logged);
     }
 
     pub(super) fn patch_end(&mut self, event: &PatchEnd<'_>, line: Line<'_>, time: Option<Time>) {
-        let at = At { line: line.number, time, start: time };
-        let reported = self.reported(event.call_id.as_str(), "apply_patch", None, at);
+        let logged = Logged::at_once(line, time);
+        let reported = self.reported(event.call_id.as_str(), "apply_patch", None, logged);
         if !reported.is_nested {
             self.state.next.made(reported.call);
         }
         let is_failed = event.success.0 == Some(false) && event.status.as_str() != "declined";
         let status = if is_failed { "failed" } else { event.status.as_str() };
-        self.changed(reported, &event.changes, status, at);
+        self.changed(reported, &event.changes, status, logged);
     }
 
     /// A search that an event or an item reports. A response item may report it as well, without its id.
@@ -229,7 +223,7 @@ impl Thread {
 
     /// A search by the provider, which has no result.
     pub(super) fn search(&mut self, id: &str, query: Raw<'_>, line: Line<'_>, time: Option<Time>) {
-        let call = self.builder.call(id, "web_search", line.number, time);
+        let call = self.builder.call(id, "web_search", At { line: line.number, time });
         self.builder.arguments(call, query);
         self.builder.session.tool_calls[call].status = CallStatus::Ok;
         self.state.next.made(call);

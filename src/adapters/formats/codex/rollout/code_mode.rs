@@ -11,8 +11,8 @@ use super::script::Script;
 use super::shell_output::{ShellHead, is_refusal, is_rejection};
 use super::state::Called;
 use super::thread::Thread;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::tools::{self, Subject};
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::Number;
 use crate::model::session::{CallStatus, CommandKind};
@@ -46,7 +46,7 @@ struct Printed {
 
 impl Thread {
     /// Adds what the script of a call runs.
-    pub(super) fn script(&mut self, call: usize, source: &str, line: i64, time: Option<Time>) {
+    pub(super) fn script(&mut self, call: usize, source: &str, at: At) {
         if self.script_of(call).is_some() {
             return;
         }
@@ -70,7 +70,7 @@ impl Thread {
             }
         }
         for patch in &script.patches {
-            self.builder.patch(call, patch, line, time);
+            self.builder.patch(call, patch, at);
         }
         let scripts = &mut self.state.scripts;
         if scripts.len() == MAX_SCRIPTS {

@@ -2,9 +2,10 @@
 
 use super::items::{ActivityItem, CollaborationItem, CommandItem, Item, ItemCompleted, ToolItem};
 use super::script::command_of_words;
-use super::thread::{At, Thread};
+use super::thread::{Logged, Thread};
 use crate::adapters::engine::RecordKind;
 use crate::adapters::formats::codex::common::{Edit, Outcome};
+use crate::adapters::shared::at::At;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -31,7 +32,8 @@ impl Reported {
 
 impl Thread {
     pub(super) fn completed(&mut self, event: &ItemCompleted<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
-        let at = At { line: line.number, time, start: started_at(event.started_at_ms).or(time) };
+        let at = At { line: line.number, time };
+        let logged = Logged { at, start: started_at(event.started_at_ms).or(time) };
         match &event.item {
             Item::UserMessage(it) => self.prompted(&it.text(), Some(it.id.as_str()), time),
             Item::AgentMessage(it) => {
@@ -39,15 +41,15 @@ impl Thread {
                     self.builder.set_answer(&it.text());
                 }
             }
-            Item::Command(it) => self.command_item(it, at),
+            Item::Command(it) => self.command_item(it, logged),
             Item::FileChange(it) => {
-                let reported = self.reported(it.id.as_str(), "apply_patch", None, at);
-                self.changed(reported, &it.changes, it.status.as_str(), at);
+                let reported = self.reported(it.id.as_str(), "apply_patch", None, logged);
+                self.changed(reported, &it.changes, it.status.as_str(), logged);
             }
-            Item::McpCall(it) => self.tool_item(it, at),
-            Item::DynamicCall(it) => self.tool_item(it, at),
-            Item::Collaboration(it) => self.collaboration(it, at),
-            Item::SubagentActivity(it) => self.activity(it, at),
+            Item::McpCall(it) => self.tool_item(it, logged),
+            Item::DynamicCall(it) => self.tool_item(it, logged),
+            Item::Collaboration(it) => self.collaboration(it, logged),
+            Item::SubagentActivity(it) => self.activity(it, logged),
             Item::WebSearch(it) => self.searched(it.id.as_str(), it.query, line, time),
             Item::Compaction => self.compacted(line, time),
             Item::Unread => {}
@@ -57,31 +59,31 @@ impl Thread {
     }
 
     /// The call that an item or an event with the id `id` reports: the one of that id, else the script that made it, else a new one.
-    pub(super) fn reported(&mut self, id: &str, tool: &str, command: Option<&str>, at: At) -> Reported {
+    pub(super) fn reported(&mut self, id: &str, tool: &str, command: Option<&str>, logged: Logged) -> Reported {
         if let Some(call) = self.builder.call_index(id) {
             return Reported { call, is_nested: false, is_new: false };
         }
         if let Some(call) = self.script_that_made(id, command) {
             return Reported::nested(call);
         }
-        let call = self.builder.call(id, tool, at.line, at.start);
+        let call = self.builder.call(id, tool, At { time: logged.start, ..logged.at });
         self.state.next.made(call);
         Reported { call, is_nested: false, is_new: true }
     }
 
-    fn command_item(&mut self, item: &CommandItem<'_>, at: At) {
+    fn command_item(&mut self, item: &CommandItem<'_>, logged: Logged) {
         // The user's own command, which the agent did not call.
         if item.source.as_str() == "user_shell" {
             return;
         }
         let command = command_in(item.command);
-        let reported = self.reported(item.id.as_str(), "exec_command", command.as_deref(), at);
+        let reported = self.reported(item.id.as_str(), "exec_command", command.as_deref(), logged);
         let exit_code = item.exit_code.whole();
         if reported.is_nested {
             self.script_ran(reported.call, command.as_deref(), exit_code);
         } else if reported.is_new {
             self.builder.command(reported.call, item.command, command.as_deref().unwrap_or_default());
-            self.builder.result(reported.call, item.aggregated_output, at.time, CallStatus::Incomplete);
+            self.builder.result(reported.call, item.aggregated_output, logged.at.time, CallStatus::Incomplete);
         }
         let is_failed = item.status.as_str() == "failed" || exit_code.is_some_and(|it| it != 0);
         let row = &mut self.builder.session.tool_calls[reported.call];
@@ -90,35 +92,35 @@ impl Thread {
             row.duration_ms = item.duration.milliseconds().or(row.duration_ms.get()).into();
         }
         let is_over = !matches!(item.status.as_str(), "in_progress" | "inProgress");
-        self.ended(reported, is_over.then(|| status(item.status.as_str(), is_failed)), at);
+        self.ended(reported, is_over.then(|| status(item.status.as_str(), is_failed)), logged);
     }
 
     /// Adds the changes of an item or an event, which contain absolute paths; a patch contains those that the model wrote.
-    pub(super) fn changed(&mut self, reported: Reported, changes: &Pairs<'_, Edit<'_>>, status: &str, at: At) {
+    pub(super) fn changed(&mut self, reported: Reported, changes: &Pairs<'_, Edit<'_>>, status: &str, logged: Logged) {
         let Pairs(changes) = changes;
         if !changes.is_empty() && self.state.stated_changes.insert(reported.call) {
             self.builder.forget_changes(reported.call);
         }
         for (path, edit) in changes {
-            self.add_change(reported.call, path, edit, at);
+            self.add_change(reported.call, path, edit, logged);
         }
-        self.ended(reported, Some(self::status(status, false)), at);
+        self.ended(reported, Some(self::status(status, false)), logged);
     }
 
-    fn add_change(&mut self, call: usize, path: &str, edit: &Edit<'_>, at: At) {
+    fn add_change(&mut self, call: usize, path: &str, edit: &Edit<'_>, logged: Logged) {
         let operation = Operation::from_word(edit.kind.as_str());
-        edit.change(&mut self.builder, call, path, operation, at.line, at.time);
+        edit.change(&mut self.builder, call, path, operation, logged.at);
     }
 
-    fn tool_item(&mut self, item: &ToolItem<'_>, at: At) {
-        let reported = self.reported(item.id.as_str(), item.tool.as_str(), None, at);
+    fn tool_item(&mut self, item: &ToolItem<'_>, logged: Logged) {
+        let reported = self.reported(item.id.as_str(), item.tool.as_str(), None, logged);
         if let Some(server) = item.server.some() {
             self.asked_server(reported, server);
         }
         let output = [item.result, item.content_items, item.error].into_iter().find(|it| !it.is_empty());
         if reported.is_new {
             self.builder.arguments(reported.call, item.arguments);
-            self.builder.result(reported.call, output.unwrap_or_default(), at.time, CallStatus::Incomplete);
+            self.builder.result(reported.call, output.unwrap_or_default(), logged.at.time, CallStatus::Incomplete);
         }
         if !reported.is_nested {
             let row = &mut self.builder.session.tool_calls[reported.call];
@@ -126,7 +128,7 @@ impl Thread {
         }
         let is_failed =
             !item.error.is_empty() || item.success.0 == Some(false) || Outcome::of_result(item.result).is_error();
-        self.ended(reported, Some(status(item.status.as_str(), is_failed)), at);
+        self.ended(reported, Some(status(item.status.as_str(), is_failed)), logged);
     }
 
     /// The call goes to an MCP server. A script that also runs commands stays a shell call.
@@ -136,42 +138,42 @@ impl Thread {
         }
     }
 
-    fn collaboration(&mut self, item: &CollaborationItem<'_>, at: At) {
-        let reported = self.reported(item.id.as_str(), item.tool.as_str(), None, at);
+    fn collaboration(&mut self, item: &CollaborationItem<'_>, logged: Logged) {
+        let reported = self.reported(item.id.as_str(), item.tool.as_str(), None, logged);
         if reported.is_new {
             self.builder.session.tool_calls[reported.call].category = "subagent".into();
         }
         if matches!(item.tool.as_str(), "spawnAgent" | "spawn_agent") {
             for child in item.receiver_thread_ids.iter().filter_map(Text::some) {
-                self.spawned(child, item.id.as_str(), at.line, at.time);
+                self.spawned(child, item.id.as_str(), logged.at);
             }
         }
-        self.ended(reported, Some(status(item.status.as_str(), false)), at);
+        self.ended(reported, Some(status(item.status.as_str(), false)), logged);
     }
 
     /// An agent can be started, addressed or interrupted; only a start makes it a subagent of this thread.
-    pub(super) fn activity(&mut self, item: &ActivityItem<'_>, at: At) {
+    pub(super) fn activity(&mut self, item: &ActivityItem<'_>, logged: Logged) {
         if item.kind.as_str() == "started"
             && let Some(child) = item.agent_thread_id.some()
         {
-            self.spawned(child, item.id.as_str(), at.line, at.time);
+            self.spawned(child, item.id.as_str(), logged.at);
         }
     }
 
-    pub(super) fn spawned(&mut self, child: &str, call_id: &str, line: i64, time: Option<Time>) {
+    pub(super) fn spawned(&mut self, child: &str, call_id: &str, at: At) {
         if self.builder.session.subagents.insert(child.into()) {
-            let event = self.builder.event(EventKind::Subagent, line, time);
+            let event = self.builder.event(EventKind::Subagent, at);
             event.code = Some(Symbol::new(child));
             event.call_id = Some(call_id.into()).filter(|_| !call_id.is_empty());
         }
     }
 
     /// How a reported call ended. A script fails with a call that it made, but succeeds only by itself.
-    pub(super) fn ended(&mut self, reported: Reported, status: Option<CallStatus>, at: At) {
+    pub(super) fn ended(&mut self, reported: Reported, status: Option<CallStatus>, logged: Logged) {
         let Some(status) = status else { return };
         let row = &mut self.builder.session.tool_calls[reported.call];
         match status {
-            CallStatus::Denied => self.builder.deny(reported.call, at.line, at.time, None),
+            CallStatus::Denied => self.builder.deny(reported.call, logged.at, None),
             CallStatus::Error if row.status != CallStatus::Denied => row.status = CallStatus::Error,
             other if !reported.is_nested && row.status != CallStatus::Denied => row.status = other,
             _ => {}

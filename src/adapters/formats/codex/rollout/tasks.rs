@@ -6,6 +6,7 @@ use super::history::is_imported;
 use super::records::{MessageEvent, TaskComplete, TaskStarted};
 use super::thread::Thread;
 use crate::adapters::formats::codex::common::NamedError;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::brief;
 use crate::base::time::Time;
 use crate::json::fields::Maybe;
@@ -85,7 +86,7 @@ impl Thread {
             (self.has_ends, self.state.is_failed) = (true, true);
             self.builder.fail_as(kind, error.message.as_str());
         }
-        let row = self.builder.event(EventKind::Error, line.number, time);
+        let row = self.builder.event(EventKind::Error, At { line: line.number, time });
         row.message = error.message.some().map(brief);
         row.code = name;
     }

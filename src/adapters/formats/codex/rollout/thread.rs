@@ -8,6 +8,7 @@ use super::records::{Message, Payload, TurnContext};
 use super::shell_output::command_of;
 use super::state::{EXEC, State};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
@@ -24,10 +25,16 @@ pub(super) const WAIT: &str = "wait";
 
 /// When an item was logged, and when it began.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct At {
-    pub(super) line: i64,
-    pub(super) time: Option<Time>,
+pub(super) struct Logged {
+    pub(super) at: At,
     pub(super) start: Option<Time>,
+}
+
+impl Logged {
+    /// An event without a start of its own.
+    pub(super) const fn at_once(line: Line<'_>, time: Option<Time>) -> Self {
+        Self { at: At { line: line.number, time }, start: time }
+    }
 }
 
 /// A thread while its records are read.
@@ -79,6 +86,7 @@ impl Thread {
         damage: &mut RecordErrors,
     ) -> RecordKind {
         self.has_events = true;
+        let at = At { line: line.number, time };
         match event {
             Payload::TokenCount(it) => {
                 self.limits(it.rate_limits, line, time);
@@ -96,11 +104,11 @@ impl Thread {
                 self.has_ends = true;
                 self.state.next.interrupt();
                 self.builder.abort(it.reason.as_str());
-                self.builder.event(EventKind::Abort, line.number, time).message = it.reason.owned();
+                self.builder.event(EventKind::Abort, at).message = it.reason.owned();
             }
             Payload::Error(it) => self.error(it, line, time),
             Payload::StreamError(it) => {
-                self.builder.event(EventKind::Retry, line.number, time).message = it.message.some().map(brief);
+                self.builder.event(EventKind::Retry, at).message = it.message.some().map(brief);
             }
             // The event contains all settings: without a tier the standard one applies.
             Payload::ThreadSettings(it) => self.state.next.service_tier = it.thread_settings.service_tier.owned(),
@@ -111,10 +119,10 @@ impl Thread {
             Payload::WebSearchEnd(it) => self.searched(it.call_id.as_str(), it.query, line, time),
             Payload::ItemCompleted(it) => return self.completed(it, line, time),
             Payload::Assessment(it) => self.assessed(it, line, time),
-            Payload::SubagentActivity(it) => self.activity(it, At { line: line.number, time, start: time }),
+            Payload::SubagentActivity(it) => self.activity(it, Logged::at_once(line, time)),
             Payload::SpawnEnd(it) => {
                 if let Some(child) = it.new_thread_id.some() {
-                    self.spawned(child, it.call_id.as_str(), line.number, time);
+                    self.spawned(child, it.call_id.as_str(), at);
                 }
             }
             Payload::UnreadEvent => {}
@@ -140,9 +148,10 @@ impl Thread {
                 let call = self.call(it, it.name.as_str(), line, time);
                 let input = it.input.text();
                 self.builder.arguments(call, it.input);
+                let at = At { line: line.number, time };
                 match it.name.as_str() {
-                    EXEC => self.script(call, &input, line.number, time),
-                    _ => self.builder.patch(call, &input, line.number, time),
+                    EXEC => self.script(call, &input, at),
+                    _ => self.builder.patch(call, &input, at),
                 }
             }
             Payload::LocalShellCall(it) => {

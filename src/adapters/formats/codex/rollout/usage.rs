@@ -10,6 +10,7 @@ use super::state::Recorded;
 use super::thread::Thread;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::codex::common::{Counted, Info};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::ids::push_counts_name;
 use crate::base::time::Time;
 use crate::json::fields::Maybe;
@@ -106,6 +107,6 @@ impl Thread {
             return;
         }
         self.state.compacted_at = time;
-        self.builder.event(EventKind::Compaction, line.number, time);
+        self.builder.event(EventKind::Compaction, At { line: line.number, time });
     }
 }

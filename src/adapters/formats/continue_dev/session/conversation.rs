@@ -4,6 +4,7 @@ use std::hash::Hasher as _;
 
 use super::records::{CallState, Document, FileArgument, Item, Message, PromptLog, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::changed_lines::Sketch;
@@ -144,11 +145,12 @@ impl Session {
     fn call(&mut self, state: &CallState<'_>, turn: Option<usize>, line: i64) {
         let id = state.tool_call_id.some().unwrap_or_else(|| state.tool_call.id.as_str());
         let function = &state.tool_call.function;
-        let call = self.builder.call(id, function.name.as_str(), line, None);
+        let at = At { line, time: None };
+        let call = self.builder.call(id, function.name.as_str(), at);
         let text = function.arguments.text();
         let raw = Raw(text.as_bytes());
         let arguments = self.builder.arguments(call, raw);
-        changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), line, None);
+        changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), at);
         let own: FileArgument<'_> = raw.read();
         let row = &mut self.builder.session.tool_calls[call];
         row.turn = turn;
@@ -159,12 +161,12 @@ impl Session {
             match category.as_ref() {
                 "edit" => {
                     let lines = changes::edited_lines(raw);
-                    self.builder.change(call, path, Some(Operation::Update), lines, line, None);
+                    self.builder.change(call, path, Some(Operation::Update), lines, at);
                 }
                 "write" => {
                     // This tool refuses to replace a file.
                     let is_new = function.name.as_str() == "create_new_file";
-                    let change = self.builder.change(call, path, is_new.then_some(Operation::Create), None, line, None);
+                    let change = self.builder.change(call, path, is_new.then_some(Operation::Create), None, at);
                     self.builder.sketch(change, own.contents.some().map(Sketch::of_text));
                 }
                 _ => {}
@@ -173,7 +175,7 @@ impl Session {
         match state.status.as_str() {
             "done" => self.builder.result(call, state.output, None, CallStatus::Ok),
             "errored" => self.builder.result(call, state.output, None, CallStatus::Error),
-            "canceled" => self.builder.deny(call, line, None, None),
+            "canceled" => self.builder.deny(call, at, None),
             _ => {}
         }
     }

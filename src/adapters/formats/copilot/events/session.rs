@@ -4,6 +4,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::records::{Checkout, Data, EditArguments, Failure, Record, Request};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::file_changes::set_lines;
@@ -79,6 +80,7 @@ impl Session {
     pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.timestamp.0);
         self.builder.extend_to(time);
+        let at = At { line: line.number, time };
         match record.kind.as_str() {
             "session.start" | "session.resume" => self.begin(data),
             "session.model_change" => self.set_model(&data.new_model, &data.reasoning_effort),
@@ -107,7 +109,7 @@ impl Session {
             "subagent.started" => self.subagent(record, line),
             "subagent.failed" => {
                 let agent = self.agent(record);
-                let event = self.builder.event(EventKind::Error, line.number, time);
+                let event = self.builder.event(EventKind::Error, at);
                 event.key = record.id.owned();
                 event.code = Some("subagent.failed".into());
                 event.message = Some(brief(&data.error.text()));
@@ -119,7 +121,7 @@ impl Session {
             "session.error" => self.error(record, line),
             "abort" => {
                 self.builder.abort(data.reason.as_str());
-                let event = self.builder.event(EventKind::Abort, line.number, time);
+                let event = self.builder.event(EventKind::Abort, at);
                 event.key = record.id.owned();
                 event.message = data.reason.owned();
             }
@@ -206,7 +208,8 @@ impl Session {
 
     fn call(&mut self, request: &Request<'_>, line: Line<'_>, time: Option<Time>, agent: Option<Agent>) -> usize {
         let (name, arguments) = (request.name.as_str(), request.arguments);
-        let call = self.builder.call(request.tool_call_id.as_str(), name, line.number, time);
+        let at = At { line: line.number, time };
+        let call = self.builder.call(request.tool_call_id.as_str(), name, at);
         let edit: EditArguments<'_> = arguments.read();
         self.builder.session.tool_calls[call].category = category(name, edit.command.as_str()).into();
         if let Some(server) = request.mcp_server_name.some() {
@@ -226,15 +229,15 @@ impl Session {
         let patch =
             if arguments.0.first() == Some(&b'"') { Some(arguments.text()) } else { read.patch().map(Into::into) };
         match (patch, read.file()) {
-            (Some(patch), _) if is_edit => self.builder.patch(call, &patch, line.number, time),
+            (Some(patch), _) if is_edit => self.builder.patch(call, &patch, at),
             (None, Some(file)) if is_create => {
                 let lines = edit.file_text.0.as_ref().map(|text| ChangedLines::written(text));
-                self.builder.change(call, file, Some(Operation::Create), lines, line.number, time);
+                self.builder.change(call, file, Some(Operation::Create), lines, at);
             }
             (None, Some(file)) if is_edit => {
                 // The diff of the result replaces them, if there is one.
                 let lines = changes::edited_lines(arguments);
-                self.builder.change(call, file, Some(Operation::Update), lines, line.number, time);
+                self.builder.change(call, file, Some(Operation::Update), lines, at);
             }
             _ => {}
         }
@@ -250,7 +253,7 @@ impl Session {
         let output = if data.result.content.is_empty() { failure.message } else { data.result.content };
         self.builder.result(call, output, time, status);
         if status == CallStatus::Error && matches!(failure.code.as_str(), "rejected" | "denied") {
-            self.builder.deny(call, line.number, time, Some(&failure.message.text()));
+            self.builder.deny(call, At { line: line.number, time }, Some(&failure.message.text()));
         }
         let row = &mut self.builder.session.tool_calls[call];
         if row.category == "shell" {
@@ -274,10 +277,11 @@ impl Session {
         let asked = self.asked.get(data.request_id.as_str()).map(String::as_str);
         let call = data.tool_call_id.some().or(asked).and_then(|id| self.builder.call_index(id));
         let message = data.result.feedback.some().unwrap_or(data.result.kind.as_str());
+        let at = At { line: line.number, time };
         if let Some(call) = call {
-            self.builder.deny(call, line.number, time, Some(message));
+            self.builder.deny(call, at, Some(message));
         } else {
-            self.builder.event(EventKind::PermissionDenial, line.number, time).message = Some(brief(message));
+            self.builder.event(EventKind::PermissionDenial, at).message = Some(brief(message));
         }
     }
 
@@ -288,7 +292,7 @@ impl Session {
         for key in [&record.agent_id, &data.tool_call_id].into_iter().filter_map(Text::owned) {
             self.agents.insert(key, agent.clone());
         }
-        let event = self.builder.event(EventKind::Subagent, line.number, record.timestamp.0);
+        let event = self.builder.event(EventKind::Subagent, At { line: line.number, time: record.timestamp.0 });
         event.key = record.id.owned();
         event.code = Some(id.clone());
         event.call_id = data.tool_call_id.owned();
@@ -314,7 +318,7 @@ impl Session {
         if data.success.0 == Some(false) {
             return;
         }
-        let event = self.builder.event(EventKind::Compaction, line.number, time);
+        let event = self.builder.event(EventKind::Compaction, At { line: line.number, time });
         event.key = record.id.owned();
         event.turn = turn;
         event.code = data.trigger.owned();
@@ -335,7 +339,7 @@ impl Session {
         if self.agent(record).is_none() {
             self.builder.fail_as(error_kind, message);
         }
-        let event = self.builder.event(EventKind::Error, line.number, record.timestamp.0);
+        let event = self.builder.event(EventKind::Error, At { line: line.number, time: record.timestamp.0 });
         event.key = record.id.owned();
         event.code = data.error_type.owned();
         event.message = data.message.some().map(brief);

@@ -2,9 +2,9 @@
 
 use super::records::{Data, Metadata, Part, Row};
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::changes;
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Total};
 
@@ -55,7 +55,7 @@ impl Session {
             "assistant" => self.assistant(row, &parts, line),
             "tool" => {
                 for part in parts.iter().filter(|part| part.kind.as_str() == "tool_result") {
-                    self.result(&part.data, line, time);
+                    self.result(&part.data, At { line, time });
                 }
             }
             _ => {}
@@ -93,12 +93,12 @@ impl Session {
             turn = Some(index);
         }
         for part in of_kind("tool_call") {
-            self.call(&part.data, turn, line, row.created_at.0);
+            self.call(&part.data, turn, At { line, time: row.created_at.0 });
         }
         self.builder.set_answer(text.unwrap_or_default());
         let is_summary = row.is_summary_message.0 == Some(1.0) || self.summary.as_deref() == row.id.some();
         if is_summary {
-            let event = self.builder.event(EventKind::Compaction, line, ended);
+            let event = self.builder.event(EventKind::Compaction, At { line, time: ended });
             event.key = Some(format!("compaction {}", row.id.as_str()).into());
         }
         self.end(finish, row, has_calls, line);
@@ -111,6 +111,7 @@ impl Session {
             return;
         };
         let time = finish.time.0.or(row.created_at.0);
+        let at = At { line, time };
         self.last = match finish.reason.as_str() {
             "end_turn" | "stop" if !has_calls => Last::Answer,
             "canceled" | "permission_denied" => Last::Abort,
@@ -120,7 +121,7 @@ impl Session {
                     (message, details) => format!("{message}: {details}"),
                 };
                 self.builder.fail(None, &message);
-                let event = self.builder.event(EventKind::Error, line, time);
+                let event = self.builder.event(EventKind::Error, at);
                 event.key = Some(format!("error {}", row.id.as_str()).into());
                 event.code = Some(finish.reason.as_str().into());
                 event.message = Some(brief(&message));
@@ -129,23 +130,23 @@ impl Session {
             _ => Last::Work,
         };
         if finish.reason.as_str() == "canceled" {
-            let event = self.builder.event(EventKind::Abort, line, time);
+            let event = self.builder.event(EventKind::Abort, at);
             event.key = Some(format!("abort {}", row.id.as_str()).into());
         }
     }
 
-    fn call(&mut self, data: &Data<'_>, turn: Option<usize>, line: i64, time: Option<Time>) {
-        let call = self.builder.call(data.id.as_str(), data.name.as_str(), line, time);
+    fn call(&mut self, data: &Data<'_>, turn: Option<usize>, at: At) {
+        let call = self.builder.call(data.id.as_str(), data.name.as_str(), at);
         let text = data.input.text();
         let raw = Raw(text.as_bytes());
         let arguments = self.builder.arguments(call, raw);
         let row = &mut self.builder.session.tool_calls[call];
         row.turn = turn;
         row.args_bytes = data.input.len().into();
-        changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), line, time);
+        changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), at);
     }
 
-    fn result(&mut self, data: &Data<'_>, line: i64, time: Option<Time>) {
+    fn result(&mut self, data: &Data<'_>, at: At) {
         let Some(call) = self.builder.call_index(data.tool_call_id.as_str()) else { return };
         let metadata = data.metadata.text();
         let metadata: Metadata<'_> = Raw(metadata.as_bytes()).read();
@@ -156,13 +157,13 @@ impl Session {
         let is_shell = self.builder.session.tool_calls[call].category == "shell";
         let exit_code = if is_shell { exit_code(&text) } else { None };
         let is_error = data.is_error.is_true() || exit_code.is_some_and(|code| code != 0);
-        self.builder.result(call, data.content, time, CallStatus::from_error(is_error));
+        self.builder.result(call, data.content, at.time, CallStatus::from_error(is_error));
         let row = &mut self.builder.session.tool_calls[call];
         row.exit_code = exit_code.into();
         let span = metadata.start_time.0.zip(metadata.end_time.0);
         row.duration_ms = span.and_then(|(start, end)| crate::json::fields::Number(Some(end - start)).rounded()).into();
         if data.is_error.is_true() && REFUSALS.iter().any(|words| text.trim() == *words) {
-            self.builder.deny(call, line, time, Some(&text));
+            self.builder.deny(call, at, Some(&text));
         }
         if let (Some(added), Some(removed)) = (metadata.additions.rounded(), metadata.removals.rounded()) {
             let changes = self.builder.session.file_changes.iter_mut();

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use super::records::{Failure, Outcome, OwnArguments, Record, ToolCall};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::tools::{self, Arguments};
 use crate::adapters::shared::{subagents, usage};
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::Count;
 use crate::json::lines::Line;
@@ -43,7 +43,7 @@ impl Process {
             "error" => {
                 let message = message_of(record.error);
                 self.builder.fail(None, &message);
-                self.builder.event(EventKind::Error, line.number, time).message = Some(brief(&message));
+                self.builder.event(EventKind::Error, At { line: line.number, time }).message = Some(brief(&message));
             }
             _ => {}
         }
@@ -76,7 +76,8 @@ impl Process {
         let inner_id = || record.tool_call.0.iter().find(|(key, _)| key == "toolCallId");
         let id = record.call_id.owned().or_else(|| inner_id().map(|(_, id)| id.text().into_owned()));
         let id = id.unwrap_or_default();
-        let call = self.builder.call(&id, tool, line.number, time);
+        let at = At { line: line.number, time };
+        let call = self.builder.call(&id, tool, at);
         let row = &mut self.builder.session.tool_calls[call];
         row.category = category.into();
         row.mcp_server = own.provider_identifier.owned().or_else(|| own.server_identifier.owned());
@@ -86,24 +87,16 @@ impl Process {
         }
         let arguments = self.builder.arguments(call, args);
         if category == "subagent"
-            && let Some(event) = subagents::add(&mut self.builder, &id, Some(&id), line.number, time)
+            && let Some(event) = subagents::add(&mut self.builder, &id, Some(&id), at)
         {
             event.agent = own.agent();
         }
         if record.subtype.as_str() == "completed" {
-            self.call_result(call, key, &inner, &arguments, line, time);
+            self.call_result(call, key, &inner, &arguments, at);
         }
     }
 
-    fn call_result(
-        &mut self,
-        call: usize,
-        key: &str,
-        inner: &ToolCall<'_>,
-        arguments: &Arguments<'_>,
-        line: Line<'_>,
-        time: Option<Time>,
-    ) {
+    fn call_result(&mut self, call: usize, key: &str, inner: &ToolCall<'_>, arguments: &Arguments<'_>, at: At) {
         let is_outcome = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.0.first() == Some(&b'{');
         let (name, raw) = inner
             .result
@@ -120,9 +113,9 @@ impl Process {
         let is_refused =
             name == "rejected" || (name == "permissionDenied" && matches!(row.category.as_ref(), "shell" | "mcp"));
         let is_edit = matches!(row.category.as_ref(), "edit" | "write");
-        self.builder.result(call, raw, time, CallStatus::from_error(name != "success" || has_failed));
+        self.builder.result(call, raw, at.time, CallStatus::from_error(name != "success" || has_failed));
         if is_refused {
-            self.builder.deny(call, line.number, time, outcome.reason.some());
+            self.builder.deny(call, at, outcome.reason.some());
         } else if let Some(path) = outcome.path.some().or(arguments.file()).filter(|_| is_edit) {
             let diff = outcome.diff_string.as_str();
             let before = outcome.before_full_file_content.0.as_deref();
@@ -138,7 +131,7 @@ impl Process {
             let shown = || outcome.diff_string.some().map(|diff| tools::diff_lines(tools::lines(diff)));
             let counted = counted.map(ChangedLines::counted);
             let lines = counted.map(|lines| lines.or_sketch(|| shown()?.sketch)).or_else(shown);
-            self.builder.change(call, path, operation, lines, line.number, time);
+            self.builder.change(call, path, operation, lines, at);
         }
     }
 
@@ -170,7 +163,7 @@ impl Process {
         let stated = message_of(record.error);
         let message = if stated.is_empty() { record.result.as_str() } else { &stated };
         self.builder.fail(None, message);
-        let event = self.builder.event(EventKind::Error, line.number, record.timestamp_ms.0);
+        let event = self.builder.event(EventKind::Error, At { line: line.number, time: record.timestamp_ms.0 });
         event.code = record.subtype.owned();
         event.message = Some(brief(message));
     }

@@ -4,6 +4,7 @@ use foldhash::{HashSet, HashSetExt as _};
 
 use super::records::{Part, REFUSALS, Record, ToolCall, exit_code, text_of};
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::changes;
@@ -81,6 +82,7 @@ impl Chat {
         let (id, time) = (message.id.as_str(), message.timestamp.0);
         self.builder.extend_to(time);
         let is_new = id.is_empty() || self.ids.insert(id.to_owned());
+        let at = At { line, time };
         match message.kind.as_str() {
             "gemini" | "qwen" => self.answer(message, line, is_new, damage),
             _ if !is_new => {}
@@ -100,7 +102,7 @@ impl Chat {
                 let text = text_of(message.content).unwrap_or_default();
                 self.last = Ending::Error;
                 self.builder.fail(None, &text);
-                let event = self.builder.event(EventKind::Error, line, time);
+                let event = self.builder.event(EventKind::Error, at);
                 event.key = message.id.owned();
                 event.message = Some(brief(&text));
             }
@@ -109,7 +111,7 @@ impl Chat {
                 if matches!(text.trim_end_matches('.'), "Request cancelled" | "User cancelled the request") {
                     self.last = Ending::Cancelled;
                     self.builder.fail_as(ErrorKind::Cancelled, &text);
-                    let event = self.builder.event(EventKind::Abort, line, time);
+                    let event = self.builder.event(EventKind::Abort, at);
                     event.key = message.id.owned();
                     event.message = Some(brief(&text));
                 }
@@ -150,7 +152,8 @@ impl Chat {
     fn call(&mut self, logged: &ToolCall<'_>, turn: Option<usize>, line: i64) {
         // The only time of a call is that of its record, which is written after the call.
         let time = logged.timestamp.0;
-        let call = self.builder.call(logged.id.as_str(), logged.name.as_str(), line, time);
+        let at = At { line, time };
+        let call = self.builder.call(logged.id.as_str(), logged.name.as_str(), at);
         self.builder.session.tool_calls[call].turn = turn;
         let arguments = self.builder.arguments(call, logged.args);
         let parts: Vec<Part<'_>> = logged.result.read();
@@ -167,7 +170,7 @@ impl Chat {
         };
         self.builder.result(call, logged.result, None, status);
         if is_refused && matches!(logged.status.as_str(), "error" | "cancelled") {
-            self.builder.deny(call, line, time, Some(text));
+            self.builder.deny(call, at, Some(text));
         }
         let row = &mut self.builder.session.tool_calls[call];
         match row.category.as_ref() {
@@ -177,7 +180,7 @@ impl Chat {
         }
         if let Some(agent) = logged.agent_id.some() {
             self.builder.session.tool_calls[call].category = "subagent".into();
-            if let Some(event) = subagents::add(&mut self.builder, agent, logged.id.some(), line, time) {
+            if let Some(event) = subagents::add(&mut self.builder, agent, logged.id.some(), at) {
                 event.turn = turn;
             }
         }
@@ -192,7 +195,7 @@ impl Chat {
         };
         let lines = logged.result_display.lines().or_else(written);
         let lines = lines.map(|it| it.or_sketch(|| changes::sketch_in_arguments(arguments, logged.args)));
-        self.builder.change(call, file, operation, lines, line, logged.timestamp.0);
+        self.builder.change(call, file, operation, lines, At { line, time: logged.timestamp.0 });
     }
 
     /// The format has no end record: a chat is a success if its last answer has no calls, a subagent's if it handed over its result.

@@ -5,6 +5,7 @@ use twox_hash::XxHash3_64;
 
 use super::shared::{Failure, doubt_zeros, uncached};
 use crate::adapters::engine::{Context, Fold, Probe, RecordErrors, RecordKind};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Retention, brief};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::{changes, usage};
@@ -162,6 +163,7 @@ impl Process {
         let time = record.timestamp.0;
         self.builder.extend_to(time);
         self.is_unnamed &= record.kind.as_str() == "message" && record.role.as_str() == "user";
+        let at = At { line: line.number, time };
         match record.kind.as_str() {
             "init" => self.builder.session.model = record.model.owned(),
             "message" if record.role.as_str() == "user" => {
@@ -179,17 +181,17 @@ impl Process {
             }
             "tool_use" => {
                 self.flush();
-                let call = self.builder.call(record.tool_id.as_str(), record.tool_name.as_str(), line.number, time);
+                let call = self.builder.call(record.tool_id.as_str(), record.tool_name.as_str(), at);
                 let arguments = self.builder.arguments(call, record.parameters);
                 let parameters = record.parameters;
-                changes::add_named_file(&mut self.builder, call, &arguments, parameters, None, line.number, time);
+                changes::add_named_file(&mut self.builder, call, &arguments, parameters, None, at);
             }
             "tool_result" => self.call_result(record, line.number),
             "error" => {
                 // After a warning the session goes on: a loop was found, a hook stopped the agent.
                 if record.severity.as_str() != "warning" {
                     self.last_error = record.message.owned();
-                    self.builder.event(EventKind::Error, line.number, time).message = record.message.some().map(brief);
+                    self.builder.event(EventKind::Error, at).message = record.message.some().map(brief);
                 }
             }
             _ => self.result(record, line, damage),
@@ -207,14 +209,15 @@ impl Process {
         let Some(call) = self.builder.call_index(record.tool_id.as_str()) else { return };
         let is_error = record.status.as_str() == "error";
         self.builder.result(call, record.output, time, CallStatus::from_error(is_error));
+        let at = At { line, time };
         if is_error && is_refusal(&record.error) {
-            self.builder.deny(call, line, time, record.error.message.some());
+            self.builder.deny(call, at, record.error.message.some());
         } else if !is_error && self.builder.session.tool_calls[call].category == "edit" {
             // `replace` creates a file that does not exist; only then the result begins with these words.
             let is_new = record.output.text().starts_with("Created ");
             let operation = if is_new { Operation::Create } else { Operation::Update };
             if let Some(file) = self.builder.session.tool_calls[call].target.clone() {
-                self.builder.change(call, &file, Some(operation), None, line, time);
+                self.builder.change(call, &file, Some(operation), None, at);
             }
         }
     }
@@ -237,7 +240,7 @@ impl Process {
         let has_message = record.error.message.some().is_some();
         record.error.end(&mut self.builder, self.last_error.as_deref());
         if has_message {
-            let event = self.builder.event(EventKind::Error, line.number, time);
+            let event = self.builder.event(EventKind::Error, At { line: line.number, time });
             event.code = record.error.kind.owned();
             event.message = record.error.message.some().map(brief);
         }

@@ -2,6 +2,7 @@
 
 use super::records::{Block, Call, Editor, Message, Record, ToolResult, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::{counts_name, hashed_id};
 use crate::adapters::shared::{changes, tools};
@@ -76,7 +77,7 @@ impl Session {
         let row = record.id.text();
         self.builder.extend_to(time);
         if record.is_compaction.0 == Some(1.0) {
-            let event = self.builder.event(EventKind::Compaction, line, time);
+            let event = self.builder.event(EventKind::Compaction, At { line, time });
             event.key = Some(format!("compaction {row} {:?}", time.map(Time::micros)).into());
         }
         // Another machine may have a session and a row of the same ids: time and counts distinguish them.
@@ -100,7 +101,7 @@ impl Session {
         self.builder.extend_to(time);
         let content: TextOrBlocks<'_, Block<'_>> = message.content.read();
         for block in content.blocks.iter().filter(|block| block.kind.as_str() == "toolResponse") {
-            self.result(block, line, time);
+            self.result(block, At { line, time });
         }
         match message.role {
             "user" => self.user(message, &content.blocks),
@@ -126,15 +127,16 @@ impl Session {
     fn assistant(&mut self, message: &Message<'_>, blocks: &[Block<'_>], line: i64) {
         let time = message.time;
         let of_kind = |kind: &'static str| blocks.iter().filter(move |block| block.kind.as_str() == kind);
+        let at = At { line, time };
         for block in of_kind("toolRequest") {
-            self.call(block, line, time);
+            self.call(block, at);
         }
         let text = of_kind("text").filter_map(|block| block.text.some()).next_back();
         if let Some(text) = text {
             if ["Ran into this error", "Network error:"].iter().any(|start| text.starts_with(start)) {
                 self.builder.fail(None, text);
                 self.last = Last::Error;
-                self.builder.event(EventKind::Error, line, time).message = Some(brief(text));
+                self.builder.event(EventKind::Error, at).message = Some(brief(text));
                 return;
             }
             self.builder.set_answer(text);
@@ -145,14 +147,14 @@ impl Session {
             self.last = Last::Answer;
         }
         for _ in of_kind("conversationCompacted") {
-            let event = self.builder.event(EventKind::Compaction, line, time);
+            let event = self.builder.event(EventKind::Compaction, at);
             event.key = Some(format!("compaction {}", message.id).into());
         }
     }
 
-    fn call(&mut self, block: &Block<'_>, line: i64, time: Option<Time>) {
+    fn call(&mut self, block: &Block<'_>, at: At) {
         let call: Call<'_> = block.tool_call.value.read();
-        let index = self.builder.call(block.id.as_str(), call.name.as_str(), line, time);
+        let index = self.builder.call(block.id.as_str(), call.name.as_str(), at);
         let row = &mut self.builder.session.tool_calls[index];
         // Every tool belongs to an extension. Those of goose's own extensions get the categories of other runtimes' tools.
         let (extension, tool) = call.name.as_str().split_once("__").unwrap_or(("", call.name.as_str()));
@@ -169,24 +171,24 @@ impl Session {
         row.mcp_server = Some(extension).filter(|it| !it.is_empty()).map(Symbol::new);
         if block.tool_call.status.as_str() == "error" {
             // The call that the model wrote was invalid.
-            self.builder.result(index, block.tool_call.error, time, CallStatus::Error);
+            self.builder.result(index, block.tool_call.error, at.time, CallStatus::Error);
             return;
         }
         let arguments = self.builder.arguments(index, call.arguments);
         let operation = Some(Operation::Update);
-        changes::add_named_file(&mut self.builder, index, &arguments, call.arguments, operation, line, time);
+        changes::add_named_file(&mut self.builder, index, &arguments, call.arguments, operation, at);
     }
 
-    fn result(&mut self, block: &Block<'_>, line: i64, time: Option<Time>) {
+    fn result(&mut self, block: &Block<'_>, at: At) {
         let Some(index) = self.builder.call_index(block.id.as_str()) else { return };
         let outcome = &block.tool_result;
         let is_error = outcome.status.as_str() == "error" || outcome.value.read::<ToolResult>().is_error.is_true();
         let output = if outcome.value.is_empty() { outcome.error } else { outcome.value };
-        self.builder.result(index, output, time, CallStatus::from_error(is_error));
+        self.builder.result(index, output, at.time, CallStatus::from_error(is_error));
         let text = output.text();
         let refusals = ["The user has declined to run this tool", "This tool call was denied before execution"];
         if refusals.iter().any(|words| text.contains(words)) {
-            self.builder.deny(index, line, time, None);
+            self.builder.deny(index, at, None);
         }
     }
 

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::records::{ModelConfig, Record};
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::changes;
@@ -140,7 +141,7 @@ impl Session {
                 let text = text_of(message.content);
                 let calls: Vec<ToolCall<'_>> = message.tool_calls.read();
                 for call in &calls {
-                    self.call(call, line, time);
+                    self.call(call, At { line, time });
                 }
                 if is_active {
                     self.builder.set_answer(&text);
@@ -159,9 +160,9 @@ impl Session {
         }
     }
 
-    fn call(&mut self, made: &ToolCall<'_>, line: i64, time: Option<Time>) {
+    fn call(&mut self, made: &ToolCall<'_>, at: At) {
         let tool = made.function.name.as_str();
-        let call = self.builder.call(made.id.as_str(), tool, line, time);
+        let call = self.builder.call(made.id.as_str(), tool, at);
         let row = &mut self.builder.session.tool_calls[call];
         match tool {
             "terminal" | "execute_code" => row.category = "shell".into(),
@@ -175,7 +176,7 @@ impl Session {
         let raw = Raw(text.as_bytes());
         let arguments = self.builder.arguments(call, raw);
         self.builder.session.tool_calls[call].args_bytes = made.function.arguments.len().into();
-        changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), line, time);
+        changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), at);
     }
 
     fn result(&mut self, message: &Record<'_>, time: Option<Time>) {

@@ -8,6 +8,7 @@ use super::records::{Eval, SampleRecord};
 use super::scores;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief, money};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::{changes, repository, subagents, usage};
@@ -120,6 +121,7 @@ impl<'a> Sample<'a> {
         let time = event.timestamp.0;
         self.builder.extend_to(time);
         self.builder.extend_to(event.completed.0);
+        let at = At { line, time };
         match event.event.as_str() {
             "span_begin" => {
                 let is_below = self.scorers.contains(event.parent_id.as_str());
@@ -136,12 +138,12 @@ impl<'a> Sample<'a> {
             "model" => self.request(&event, line, is_nested, damage),
             "tool" => self.tool(&event, line),
             "compaction" => {
-                let row = self.builder.event(EventKind::Compaction, line, time);
+                let row = self.builder.event(EventKind::Compaction, at);
                 row.tokens_before = event.tokens_before.get();
                 row.tokens_after = event.tokens_after.get();
             }
             "sample_limit" => {
-                let row = self.builder.event(EventKind::Error, line, time);
+                let row = self.builder.event(EventKind::Error, at);
                 row.code = event.kind.owned();
                 row.message = event.message.some().map(brief);
             }
@@ -170,8 +172,9 @@ impl<'a> Sample<'a> {
         if !is_scorer && self.builder.takes_instructions() {
             self.offered(event);
         }
+        let at = At { line, time };
         for _ in 0..event.retries.get().unwrap_or(0).min(MAX_RETRIES) {
-            self.builder.event(EventKind::Retry, line, time);
+            self.builder.event(EventKind::Retry, at);
         }
         self.requests += 1;
         let no_output = Output::default();
@@ -181,7 +184,7 @@ impl<'a> Sample<'a> {
         let error = event.error.text();
         let error = if event.error.is_empty() { output.error.as_str() } else { &error };
         if !error.is_empty() && tokens.total().is_none() {
-            self.builder.event(EventKind::Error, line, time).message = Some(brief(error));
+            self.builder.event(EventKind::Error, at).message = Some(brief(error));
             return;
         }
         let choice = output.choices.first();
@@ -205,22 +208,22 @@ impl<'a> Sample<'a> {
             }
         }
         if let Some(choice) = choice.filter(|_| !is_scorer) {
-            self.answer(&choice.message, line, time);
+            self.answer(&choice.message, at);
         }
     }
 
-    fn answer(&mut self, message: &Message<'a>, line: i64, time: Option<Time>) {
+    fn answer(&mut self, message: &Message<'a>, at: At) {
         if message.role.as_str() == "assistant" {
             self.builder.set_answer(&text_of(message.content));
         }
         for call in message.tool_calls.iter().flatten() {
-            self.call(call.id.as_str(), call.function.as_str(), call.arguments, line, time);
+            self.call(call.id.as_str(), call.function.as_str(), call.arguments, at);
         }
     }
 
-    fn call(&mut self, id: &str, tool: &str, arguments: Raw<'_>, line: i64, time: Option<Time>) -> usize {
+    fn call(&mut self, id: &str, tool: &str, arguments: Raw<'_>, at: At) -> usize {
         let is_new = self.builder.call_index(id).is_none();
-        let call = self.builder.call(id, tool, line, time);
+        let call = self.builder.call(id, tool, at);
         if !is_new {
             return call;
         }
@@ -238,15 +241,16 @@ impl<'a> Sample<'a> {
             _ => row.category.clone(),
         };
         let read = self.builder.arguments(call, arguments);
-        changes::add_named_file(&mut self.builder, call, &read, arguments, Some(Operation::Update), line, time);
+        changes::add_named_file(&mut self.builder, call, &read, arguments, Some(Operation::Update), at);
         call
     }
 
     fn tool(&mut self, event: &Event<'a>, line: i64) {
         let time = event.timestamp.0;
-        let call = self.call(event.id.as_str(), event.function.as_str(), event.arguments, line, time);
+        let at = At { line, time };
+        let call = self.call(event.id.as_str(), event.function.as_str(), event.arguments, at);
         if let Some(agent) = event.agent.some() {
-            subagents::add(&mut self.builder, agent, event.id.some(), line, time);
+            subagents::add(&mut self.builder, agent, event.id.some(), at);
         }
         if event.pending.is_true() {
             return;
@@ -256,7 +260,7 @@ impl<'a> Sample<'a> {
         self.builder.result(call, event.result, event.completed.0, CallStatus::from_error(is_error));
         self.builder.session.tool_calls[call].duration_ms = milliseconds(event).into();
         if error.kind.as_str() == "approval" {
-            self.builder.deny(call, line, time, error.message.some());
+            self.builder.deny(call, at, error.message.some());
         }
     }
 

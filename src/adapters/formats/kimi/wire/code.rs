@@ -9,6 +9,7 @@ pub(super) use self::records::Record;
 use self::records::{Event, Message, Origin};
 use super::records::Part;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::{counts_name, hashed_id};
 use crate::adapters::shared::{subagents, usage};
@@ -64,15 +65,14 @@ pub(super) fn is_known(kind: &str) -> bool {
 /// A response that ended, until its `usage.record` is found.
 struct Step {
     uuid: Option<String>,
-    line: i64,
-    time: Option<Time>,
+    at: At,
     tokens: Tokens,
 }
 
 impl Step {
     fn identity(&self) -> Identity {
         let named = self.uuid.as_ref().map(|uuid| Identity::Global(format!("kimi step {uuid}").into()));
-        named.unwrap_or_else(|| identity_of(self.time, self.tokens))
+        named.unwrap_or_else(|| identity_of(self.at.time, self.tokens))
     }
 }
 
@@ -129,25 +129,26 @@ impl Code {
     pub(super) fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
         let (number, time) = (line.number, record.time.0);
         self.builder.extend_to(time);
+        let at = At { line: number, time };
         if self.builder.session.subagents.is_empty()
             && let Some(agent) = self.agent.clone()
         {
-            subagents::add(&mut self.builder, &agent, None, number, time);
+            subagents::add(&mut self.builder, &agent, None, at);
         }
         match record.kind.as_str() {
             "config.update" | "llm.request" => self.settings(record),
             "turn.prompt" | "turn.steer" => self.prompt(&record.input, &record.origin, time),
             "context.append_message" => self.message(&record.message, time),
-            "context.append_loop_event" => self.event(&record.event, number, time, damage),
+            "context.append_loop_event" => self.event(&record.event, at, damage),
             "usage.record" => self.usage(record, number, damage),
             "full_compaction.begin" => self.is_compacted = false,
             "full_compaction.complete" | "context.apply_compaction" => self.compaction(record, number),
             "turn.step.retrying" => {
-                let event = self.builder.event(EventKind::Retry, number, time);
+                let event = self.builder.event(EventKind::Retry, at);
                 event.code = record.status_code.whole().map(|code| code.to_string().into());
                 event.message = record.error_message.some().map(brief);
             }
-            "turn.cancel" | "prompt.aborted" => self.aborted(number, time),
+            "turn.cancel" | "prompt.aborted" => self.aborted(at),
             "turn.ended" => self.ended(record, number),
             kind if is_known(kind) => {}
             _ => return RecordKind::Unknown,
@@ -184,18 +185,18 @@ impl Code {
         }
     }
 
-    fn event(&mut self, event: &Event<'_>, line: i64, time: Option<Time>, damage: &mut RecordErrors) {
+    fn event(&mut self, event: &Event<'_>, at: At, damage: &mut RecordErrors) {
         match event.kind.as_str() {
             "step.begin" => {
                 self.last = Last::Work;
                 self.recorded = None;
                 self.first_call = self.builder.session.tool_calls.len();
-                self.began_at = time;
+                self.began_at = at.time;
             }
             "content.part" if self.agent.is_none() => self.builder.set_answer(event.part.text.as_str()),
             "tool.call" => {
                 let id = self.call_id(event);
-                let call = self.builder.call(&id, event.name.as_str(), line, time);
+                let call = self.builder.call(&id, event.name.as_str(), at);
                 // An object, or JSON as a string.
                 let text = event.args.text();
                 let is_text = event.args.0.first() == Some(&b'"');
@@ -206,12 +207,12 @@ impl Code {
             "tool.result" => {
                 let Some(call) = self.builder.call_index(&self.call_id(event)) else { return };
                 let output = event.result.output;
-                self.builder.result(call, output, time, CallStatus::from_error(event.result.is_error.is_true()));
+                self.builder.result(call, output, at.time, CallStatus::from_error(event.result.is_error.is_true()));
                 if output.head(64).starts_with("The tool call is rejected by the user") {
-                    self.builder.deny(call, line, time, Some(&output.text()));
+                    self.builder.deny(call, at, Some(&output.text()));
                 }
             }
-            "step.end" => self.step(event, line, time, damage),
+            "step.end" => self.step(event, at, damage),
             _ => {}
         }
     }
@@ -223,7 +224,7 @@ impl Code {
         }
     }
 
-    fn step(&mut self, event: &Event<'_>, line: i64, time: Option<Time>, damage: &mut RecordErrors) {
+    fn step(&mut self, event: &Event<'_>, at: At, damage: &mut RecordErrors) {
         let has_calls = self.builder.session.tool_calls.len() > self.first_call;
         let ended = match event.finish_reason.as_str() {
             "" => !has_calls,
@@ -235,7 +236,7 @@ impl Code {
         }
         let Some(tokens) = usage::present(&event.usage, damage).and_then(|usage| usage.tokens(damage)) else { return };
         if self.recorded.take() != Some(tokens) {
-            self.steps.push(Step { uuid: event.uuid.owned(), line, time, tokens });
+            self.steps.push(Step { uuid: event.uuid.owned(), at, tokens });
         }
     }
 
@@ -253,13 +254,13 @@ impl Code {
                 (None, Some(step)) => step.identity(),
                 _ => identity_of(time, tokens),
             };
-            let time = step.and_then(|step| step.time).or(time);
-            self.response(identity, line, time, tokens, Some(&record.agent_id));
+            let at = At { line, time: step.and_then(|step| step.at.time).or(time) };
+            self.response(identity, at, tokens, Some(&record.agent_id));
         } else if self.steps.len() > 1 && self.sum_of_steps() == tokens {
             // The sum of several steps.
             self.add_steps();
         } else {
-            self.response(identity_of(time, tokens), line, time, tokens, Some(&record.agent_id));
+            self.response(identity_of(time, tokens), At { line, time }, tokens, Some(&record.agent_id));
             self.recorded = Some(tokens);
         }
     }
@@ -272,27 +273,20 @@ impl Code {
     /// Adds the steps whose usage no other record states.
     fn add_steps(&mut self) {
         for step in std::mem::take(&mut self.steps) {
-            self.response(step.identity(), step.line, step.time, step.tokens, None);
+            self.response(step.identity(), step.at, step.tokens, None);
         }
     }
 
-    fn response(
-        &mut self,
-        identity: Identity,
-        line: i64,
-        time: Option<Time>,
-        tokens: Tokens,
-        agent: Option<&Text<'_>>,
-    ) {
+    fn response(&mut self, identity: Identity, at: At, tokens: Tokens, agent: Option<&Text<'_>>) {
         let stated = agent.and_then(Text::owned).filter(|agent: &Symbol| *agent != MAIN);
         let agent = stated.or_else(|| self.agent.clone());
-        let index = self.builder.turn(identity, line);
+        let index = self.builder.turn(identity, at.line);
         let calls = self.builder.session.tool_calls.iter_mut().rev();
         calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
         let turn = &mut self.builder.session.turns[index];
         turn.tokens = tokens.into();
-        turn.occurred_at = time;
-        turn.duration_ms = self.began_at.take().zip(time).map(|(start, end)| end.since(start)).into();
+        turn.occurred_at = at.time;
+        turn.duration_ms = self.began_at.take().zip(at.time).map(|(start, end)| end.since(start)).into();
         turn.model.clone_from(&self.model);
         turn.effort.clone_from(&self.effort);
         turn.provider.clone_from(&self.provider);
@@ -328,26 +322,27 @@ impl Code {
         }
         self.is_compacted = record.kind.as_str() == "full_compaction.complete";
         let is_subagent = self.agent.is_some();
-        let event = self.builder.event(EventKind::Compaction, line, record.time.0);
+        let event = self.builder.event(EventKind::Compaction, At { line, time: record.time.0 });
         event.is_subagent = is_subagent;
         event.tokens_before = record.tokens_before.get();
         event.tokens_after = record.tokens_after.get();
     }
 
-    fn aborted(&mut self, line: i64, time: Option<Time>) {
+    fn aborted(&mut self, at: At) {
         if self.agent.is_none() && self.last != Last::Abort {
             self.last = Last::Abort;
-            self.builder.event(EventKind::Abort, line, time);
+            self.builder.event(EventKind::Abort, at);
         }
     }
 
     fn ended(&mut self, record: &Record<'_>, line: i64) {
+        let at = At { line, time: record.time.0 };
         match record.reason.as_str() {
-            "cancelled" | "aborted" | "interrupted" => self.aborted(line, record.time.0),
+            "cancelled" | "aborted" | "interrupted" => self.aborted(at),
             "failed" | "error" if self.agent.is_none() => {
                 self.last = Last::Error;
                 self.builder.fail(record.status_code.whole(), record.error_message.as_str());
-                let event = self.builder.event(EventKind::Error, line, record.time.0);
+                let event = self.builder.event(EventKind::Error, at);
                 event.message = record.error_message.some().map(brief);
             }
             _ => {}

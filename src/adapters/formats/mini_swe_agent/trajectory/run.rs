@@ -2,9 +2,9 @@
 
 use super::records::{Document, Item, Message, text_of};
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::usage;
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Number, Text};
 use crate::model::errors::{self, ErrorKind};
@@ -85,15 +85,16 @@ impl Run {
         self.open_calls.clear();
         self.builder.set_answer(&message.text());
         let items: Vec<Item<'_>> = message.output.read();
+        let at = At { line, time };
         for item in items {
             self.builder.set_answer(&text_of(item.content));
             if item.kind.as_str() == "function_call" {
                 let id = if item.call_id.some().is_some() { item.call_id } else { item.id };
-                self.tool_call(id.as_str(), item.name.as_str(), item.arguments, line, time);
+                self.tool_call(id.as_str(), item.name.as_str(), item.arguments, at);
             }
         }
         for call in &message.tool_calls {
-            self.tool_call(call.id.as_str(), call.function.name.as_str(), call.function.arguments, line, time);
+            self.tool_call(call.id.as_str(), call.function.name.as_str(), call.function.arguments, at);
         }
         if self.open_calls.is_empty() {
             self.commands(index, message, line);
@@ -106,27 +107,28 @@ impl Run {
     /// Adds the commands of an answer without tool calls: the actions, or the command in its text.
     fn commands(&mut self, index: usize, message: &Message<'_>, line: i64) {
         let time = message.time();
+        let at = At { line, time };
         if let Some(actions) = &message.extra.actions {
             for (number, action) in actions.iter().enumerate() {
-                let call = self.builder.call(&format!("{index}.{number}"), "bash", line, time);
+                let call = self.builder.call(&format!("{index}.{number}"), "bash", at);
                 self.builder.arguments(call, *action);
                 self.open_calls.push(call);
             }
         } else if let Some(command) = only_command(&message.text()) {
-            let call = self.builder.call(&format!("{index}.0"), "bash", line, time);
+            let call = self.builder.call(&format!("{index}.0"), "bash", at);
             self.builder.only_command(call, command);
             self.open_calls.push(call);
         }
     }
 
     /// Adds a call whose arguments are a JSON string.
-    fn tool_call(&mut self, id: &str, name: &str, arguments: Raw<'_>, line: i64, time: Option<Time>) {
+    fn tool_call(&mut self, id: &str, name: &str, arguments: Raw<'_>, at: At) {
         let has_turn = |call: usize| self.builder.session.tool_calls[call].turn.is_some();
         if self.builder.call_index(id).is_some_and(has_turn) {
             // The id of a call of an earlier answer: some servers use the same ids in each answer.
             self.builder.forget_calls();
         }
-        let call = self.builder.call(id, name, line, time);
+        let call = self.builder.call(id, name, at);
         let text = arguments.text();
         self.builder.arguments(call, Raw(text.as_bytes()));
         self.builder.arguments_as_logged(call, arguments);
@@ -137,7 +139,7 @@ impl Run {
         let interrupt = message.extra.interrupt_type.as_str();
         if interrupt.starts_with("User") {
             for call in std::mem::take(&mut self.open_calls) {
-                self.builder.deny(call, line, message.time(), Some(&message.text()));
+                self.builder.deny(call, At { line, time: message.time() }, Some(&message.text()));
             }
         }
         // The first message is the task; the others are results, and complaints of the agent itself.
@@ -155,7 +157,7 @@ impl Run {
         let Some(call) = self.builder.call_index(id.as_str()) else { return };
         self.open_calls.retain(|it| *it != call);
         if message.extra.interrupt_type.as_str().starts_with("User") {
-            self.builder.deny(call, line, message.time(), Some(&message.text()));
+            self.builder.deny(call, At { line, time: message.time() }, Some(&message.text()));
         } else {
             self.result(call, message);
         }
@@ -220,7 +222,7 @@ impl Run {
                     _ => errors::classify(None, &format!("{status} {message}")),
                 };
                 self.builder.fail_as(kind, message);
-                let event = self.builder.event(EventKind::Error, line, None);
+                let event = self.builder.event(EventKind::Error, At { line, time: None });
                 event.key = Some("exit".into());
                 event.code = Some(status.into());
                 event.message = Some(brief(message));

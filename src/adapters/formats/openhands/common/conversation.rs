@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::records::{Event, FullState, Metrics, Observation, Stats, text_of};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::tools::category_among;
 use crate::adapters::shared::{changes, subagents, usage};
@@ -89,6 +90,7 @@ impl Conversation {
     /// An event since 1.0.
     fn event_of_sdk(&mut self, event: &Event<'_>, line: i64, damage: &mut RecordErrors) -> RecordKind {
         let time = event.timestamp.0;
+        let at = At { line, time };
         match event.kind.as_str() {
             "MessageEvent" => {
                 let content = event.llm_message.get().map_or(Raw::default(), |message| message.content);
@@ -99,7 +101,7 @@ impl Conversation {
                 let arguments = event.tool_call.get().map_or(Raw::default(), |call| call.arguments);
                 let text = arguments.text();
                 let raw = if text.is_empty() { event.action } else { Raw(text.as_bytes()) };
-                let call = self.call(event.tool_call_id.as_str(), event.tool_name.as_str(), raw, line, time);
+                let call = self.call(event.tool_call_id.as_str(), event.tool_name.as_str(), raw, at);
                 self.builder.session.tool_calls[call].turn = Some(turn);
                 self.last = if event.tool_name.as_str() == "finish" { Last::Answer } else { Last::Work };
             }
@@ -114,21 +116,21 @@ impl Conversation {
             "UserRejectObservation" => {
                 self.result(event, Raw::default(), None, true, line);
                 if let Some(call) = self.builder.call_index(event.tool_call_id.as_str()) {
-                    self.builder.deny(call, line, time, event.rejection_reason.some());
+                    self.builder.deny(call, at, event.rejection_reason.some());
                 }
             }
             "ConversationStateUpdateEvent" => self.update(event, damage),
             "ConversationErrorEvent" => {
                 let message = format!("{}: {}", event.code.as_str(), event.detail.as_str());
                 self.builder.fail(None, &message);
-                let row = self.builder.event(EventKind::Error, line, time);
+                let row = self.builder.event(EventKind::Error, at);
                 row.code = event.code.owned();
                 row.message = event.detail.some().map(brief);
                 self.last = Last::Error;
             }
-            "Condensation" => drop(self.builder.event(EventKind::Compaction, line, time)),
+            "Condensation" => drop(self.builder.event(EventKind::Compaction, at)),
             "InterruptEvent" => {
-                self.builder.event(EventKind::Abort, line, time);
+                self.builder.event(EventKind::Abort, at);
                 self.last = Last::Abort;
             }
             "SystemPromptEvent" => {
@@ -189,18 +191,18 @@ impl Conversation {
         index
     }
 
-    fn call(&mut self, id: &str, tool: &str, arguments: Raw<'_>, line: i64, time: Option<Time>) -> usize {
-        let call = self.builder.call(id, tool, line, time);
+    fn call(&mut self, id: &str, tool: &str, arguments: Raw<'_>, at: At) -> usize {
+        let call = self.builder.call(id, tool, at);
         let row = &mut self.builder.session.tool_calls[call];
         if let Some(category) = category_among(CATEGORIES, tool, Some(arguments)) {
             row.category = category.into();
         }
         let operation = if row.category == "edit" { Some(Operation::Update) } else { None };
         if row.category == "subagent" {
-            subagents::add(&mut self.builder, id, Some(id), line, time);
+            subagents::add(&mut self.builder, id, Some(id), at);
         }
         let read = self.builder.arguments(call, arguments);
-        changes::add_named_file(&mut self.builder, call, &read, arguments, operation, line, time);
+        changes::add_named_file(&mut self.builder, call, &read, arguments, operation, at);
         self.call = Some(call);
         call
     }
@@ -210,7 +212,7 @@ impl Conversation {
         let call = match self.builder.call_index(id) {
             Some(call) => call,
             None if self.is_part && !id.is_empty() => {
-                self.call(id, event.tool_name.as_str(), Raw::default(), line, None)
+                self.call(id, event.tool_name.as_str(), Raw::default(), At { line, time: None })
             }
             None => return,
         };
@@ -321,6 +323,7 @@ impl Conversation {
             content: Text<'a>,
         }
         let (action, time) = (event.action.text(), event.timestamp.0);
+        let at = At { line, time };
         match action.as_ref() {
             "message" => {
                 let said: Said<'_> = event.args.read();
@@ -331,7 +334,7 @@ impl Conversation {
                 self.response(event, line);
                 self.last = if action == "finish" { Last::Answer } else { Last::Error };
             }
-            "condensation" => drop(self.builder.event(EventKind::Compaction, line, time)),
+            "condensation" => drop(self.builder.event(EventKind::Compaction, at)),
             "system"
             | "recall"
             | "change_agent_state"
@@ -355,7 +358,7 @@ impl Conversation {
                 let id = metadata.and_then(|it| it.tool_call_id.owned()).unwrap_or_else(own);
                 // In old evaluations, the arguments are members of the event.
                 let arguments = if event.args.is_empty() { Raw(raw) } else { event.args };
-                let call = self.call(&id, &name, arguments, line, time);
+                let call = self.call(&id, &name, arguments, at);
                 self.builder.session.tool_calls[call].turn = Some(turn);
                 self.last = Last::Work;
             }
@@ -365,13 +368,14 @@ impl Conversation {
     fn earlier_observation(&mut self, event: &Event<'_>, line: i64) {
         let (observation, time) = (event.observation.text(), event.timestamp.0);
         let extras = event.extras.get();
+        let at = At { line, time };
         if observation == "agent_state_changed" {
             let reason = extras.and_then(|extras| extras.reason.some()).unwrap_or_default();
             match extras.map_or("", |extras| extras.agent_state.as_str()) {
                 "finished" | "awaiting_user_input" => self.last = Last::Answer,
                 "error" | "rate_limited" => {
                     self.builder.fail(None, reason);
-                    let row = self.builder.event(EventKind::Error, line, time);
+                    let row = self.builder.event(EventKind::Error, at);
                     row.message = Some(reason).filter(|reason| !reason.is_empty()).map(brief);
                     self.last = Last::Error;
                 }
@@ -387,7 +391,7 @@ impl Conversation {
             Some(call) => Some(call),
             None if self.is_part && id != "#" => {
                 let name = event.tool_call_metadata.get().and_then(|it| it.function_name.some());
-                Some(self.call(id, name.unwrap_or(&observation), Raw::default(), line, None))
+                Some(self.call(id, name.unwrap_or(&observation), Raw::default(), At { line, time: None }))
             }
             // Old evaluations have no ids: a result follows its action.
             None if event.id.is_empty() => self.call.take(),
@@ -399,14 +403,14 @@ impl Conversation {
         let exit_code = exit_code.or_else(|| extras.and_then(|extras| extras.exit_code.whole()));
         self.end_call(call, event.content, exit_code, observation == "error", time);
         if observation == "user_rejected" {
-            self.builder.deny(call, line, time, None);
+            self.builder.deny(call, at, None);
         }
     }
 
     /// Sets how the run ended, as an evaluation reports it.
     pub(in crate::adapters::formats::openhands) fn fail(&mut self, message: &str, line: i64) {
         self.builder.fail(None, message);
-        self.builder.event(EventKind::Error, line, None).message = Some(brief(message));
+        self.builder.event(EventKind::Error, At { line, time: None }).message = Some(brief(message));
         self.last = Last::Error;
     }
 

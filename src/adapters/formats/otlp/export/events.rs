@@ -7,6 +7,7 @@ use super::product::{CLAUDE, CODEX, Product};
 use super::records::LogRecord;
 use super::session::{Call, Request, Session};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::money;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -100,9 +101,10 @@ fn claude(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &m
             let id = attributes.text("tool_use_id");
             let is_refused = attributes.text("decision").as_deref() == Some("reject");
             if is_refused || id.is_some() {
-                let call = session.call_index(id.as_deref(), &tool, line, time);
+                let at = At { line, time };
+                let call = session.call_index(id.as_deref(), &tool, at);
                 if is_refused {
-                    session.builder.deny(call, line, time, attributes.text("source").as_deref());
+                    session.builder.deny(call, at, attributes.text("source").as_deref());
                 }
             }
         }
@@ -157,6 +159,7 @@ fn codex(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mu
         session.builder.session.entrypoint = attributes.text("originator").map(Cow::into_owned);
     }
     session.builder.session.capabilities = session.builder.session.capabilities.and(Capabilities::RETRIES);
+    let at = At { line, time };
     match name {
         "conversation_starts" => {
             session.provider = attributes.text("provider_name").map(|it| Symbol::new(&it));
@@ -165,7 +168,7 @@ fn codex(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mu
         }
         "api_request" | "websocket_request" => {
             if attributes.count("attempt").get().is_some_and(|attempt| attempt > 0) {
-                session.builder.event(EventKind::Retry, line, time);
+                session.builder.event(EventKind::Retry, at);
             }
             failure(session, record, &["error.message"], &["http.response.status_code"]);
         }
@@ -198,8 +201,8 @@ fn codex(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mu
             let tool = attributes.text("tool_name").unwrap_or_default();
             let decision = attributes.text("decision");
             if matches!(decision.as_deref(), Some("denied" | "abort" | "timed_out")) {
-                let call = session.call_index(attributes.text("call_id").as_deref(), &tool, line, time);
-                session.builder.deny(call, line, time, decision.as_deref());
+                let call = session.call_index(attributes.text("call_id").as_deref(), &tool, at);
+                session.builder.deny(call, at, decision.as_deref());
             }
         }
         "tool_result" => {
@@ -229,6 +232,7 @@ fn codex(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mu
 fn gemini(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mut RecordErrors) {
     let (attributes, line, time) = (record.attributes, record.line.number, record.time());
     session.builder.session.capabilities = session.builder.session.capabilities.and(Capabilities::RETRIES);
+    let at = At { line, time };
     match name {
         "api_response" => {
             let counts = [
@@ -285,14 +289,14 @@ fn gemini(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &m
             };
             let index = session.call(&call, line);
             if is_refused {
-                session.builder.deny(index, line, time, None);
+                session.builder.deny(index, at, None);
             }
         }
         "user_prompt" => prompt(session, record, "prompt_id"),
         "chat_compression" => compaction(session, record, ["tokens_before", "tokens_after"]),
         "chat.content_retry" | "network_retry_attempt" => {
             let code = attributes.text("error_type").map(|it| Symbol::new(&it));
-            session.builder.event(EventKind::Retry, line, time).code = code;
+            session.builder.event(EventKind::Retry, at).code = code;
         }
         _ => {}
     }
@@ -313,7 +317,8 @@ fn failure(session: &mut Session, record: &Record<'_, '_>, messages: &[&str], co
     let code = record.attributes.first_count(codes).get();
     let message = record.attributes.first_text(messages);
     if message.is_some() || code.is_some_and(|code| code >= 400) {
-        session.failure(code, message.as_deref().unwrap_or_default(), record.line.number, record.time());
+        let at = At { line: record.line.number, time: record.time() };
+        session.failure(code, message.as_deref().unwrap_or_default(), at);
     }
 }
 
@@ -332,6 +337,6 @@ fn prompt(session: &mut Session, record: &Record<'_, '_>, key: &str) {
 fn compaction(session: &mut Session, record: &Record<'_, '_>, keys: [&str; 2]) {
     let [before, after] = keys.map(|key| record.attributes.count(key).get());
     let trigger = record.attributes.text("trigger").map(|it| Symbol::new(&it));
-    let event = session.builder.event(EventKind::Compaction, record.line.number, record.time());
+    let event = session.builder.event(EventKind::Compaction, At { line: record.line.number, time: record.time() });
     (event.code, event.tokens_before, event.tokens_after) = (trigger, before, after);
 }

@@ -13,6 +13,7 @@ use super::spans::{COUNT_NAMES, tokens_of};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
 use crate::adapters::formats::atif::trajectory::runtime_of;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::counts_name;
 use crate::base::text::Symbol;
@@ -299,7 +300,7 @@ impl Session {
         session.runtime_version = session.runtime_version.take().or_else(|| span.version.clone());
         match &span.what {
             What::Request { error: Some(message), .. } => {
-                let event = self.builder.event(EventKind::Error, span.line, span.ended_at);
+                let event = self.builder.event(EventKind::Error, At { line: span.line, time: span.ended_at });
                 event.key = Some(span.name.as_str().into());
                 event.message = Some(brief(message));
                 self.failure = Some(message.clone());
@@ -333,7 +334,7 @@ impl Session {
 
     fn call(&mut self, span: &Span, agent: Option<(Option<&str>, &str)>) {
         let What::Call { id, tool, arguments, result, is_error } = &span.what else { return };
-        let index = self.builder.call(id, tool, span.line, span.started_at);
+        let index = self.builder.call(id, tool, At { line: span.line, time: span.started_at });
         if !arguments.is_empty() {
             self.builder.arguments(index, Raw(arguments.as_bytes()));
         }

@@ -31,6 +31,14 @@ impl Measure {
     }
 }
 
+/// A counter of a metric.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counter {
+    pub(super) measure: Measure,
+    /// Whether it counts from the start of the process, or of each interval.
+    pub(super) is_cumulative: bool,
+}
+
 /// A kind of tokens, as the runtimes name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -90,13 +98,13 @@ impl Sums {
     /// Adds the value of a counter.
     pub(super) fn add(
         &mut self,
-        measure: Measure,
+        counter: Counter,
         point: &Point<'_>,
         attributes: Attributes<'_, '_>,
-        is_cumulative: bool,
         line: i64,
         damage: &mut RecordErrors,
     ) {
+        let Counter { measure, is_cumulative } = counter;
         let kind = attributes.text("type");
         let Some(kind) = Kind::of(measure, kind.as_deref().unwrap_or_default()) else { return };
         let value = Number(point.value());
@@ -114,10 +122,10 @@ impl Sums {
         } else {
             format!("{} to {}", micros(start), micros(time))
         };
-        let counter = format!("{measure:?} {}", attributes.name());
+        let name = format!("{measure:?} {}", attributes.name());
         let model = attributes.text("model").map(|it| Symbol::new(&it));
         let new = Value { line, time, model, kind, value: number };
-        let known = self.values.entry((since, counter)).or_insert(new);
+        let known = self.values.entry((since, name)).or_insert(new);
         if number > known.value {
             known.value = number;
         }

@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use super::attributes::Attributes;
 use super::product::Key;
 use crate::adapters::engine::Context;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::counts_name;
 use crate::base::text::Symbol;
@@ -135,18 +136,18 @@ impl Session {
     }
 
     /// Adds the error with which a request ended.
-    pub(super) fn failure(&mut self, code: Option<i64>, message: &str, line: i64, time: Option<Time>) {
-        let event = self.builder.event(EventKind::Error, line, time);
+    pub(super) fn failure(&mut self, code: Option<i64>, message: &str, at: At) {
+        let event = self.builder.event(EventKind::Error, at);
         event.code = code.map(|code| Symbol::new(&code.to_string()));
         event.message = Some(brief(message));
         self.failure = Some((code, message.to_owned()));
     }
 
     /// The index of a call. One without an id is named by its time, so that copies of it are one.
-    pub(super) fn call_index(&mut self, id: Option<&str>, tool: &str, line: i64, time: Option<Time>) -> usize {
-        let named = || format!("{tool}:{}", time.map_or(line, Time::micros));
+    pub(super) fn call_index(&mut self, id: Option<&str>, tool: &str, at: At) -> usize {
+        let named = || format!("{tool}:{}", at.time.map_or(at.line, Time::micros));
         let id = id.map_or_else(|| Cow::Owned(named()), Cow::Borrowed);
-        let index = self.builder.call(&id, tool, line, time);
+        let index = self.builder.call(&id, tool, at);
         let call = &mut self.builder.session.tool_calls[index];
         call.turn = call.turn.or(self.last_request);
         index
@@ -155,7 +156,7 @@ impl Session {
     /// Adds a call with its result. Returns its index.
     pub(super) fn call(&mut self, call: &Call<'_>, line: i64) -> usize {
         let started_at = call.time.zip(call.duration_ms).map(|(end, ms)| Time::from_micros(end.micros() - ms * 1000));
-        let index = self.call_index(call.id.as_deref(), &call.tool, line, started_at.or(call.time));
+        let index = self.call_index(call.id.as_deref(), &call.tool, At { line, time: started_at.or(call.time) });
         let builder = &mut self.builder;
         if let Some(server) = &call.mcp_server {
             builder.mcp(index, Some(server));

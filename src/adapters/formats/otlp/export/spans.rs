@@ -9,6 +9,7 @@ use super::records::Span;
 use super::session::{Call, Request, Session};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::atif::trajectory::runtime_of;
+use crate::adapters::shared::at::At;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Text};
@@ -108,7 +109,7 @@ fn claude_request(session: &mut Session, record: &Record<'_, '_>, damage: &mut R
     if attributes.flag("success") == Some(false) {
         let message = attributes.text("error");
         let code = attributes.count("status_code").get();
-        session.failure(code, message.as_deref().unwrap_or_default(), record.line.number, end);
+        session.failure(code, message.as_deref().unwrap_or_default(), At { line: record.line.number, time: end });
         return;
     }
     let counts = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens"];
@@ -146,7 +147,8 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
     damage.note_impossible(&counts);
     if counts.iter().all(|it| *it == Count::Unknown) {
         if let Some(message) = error_of(record) {
-            session.failure(attributes.count("http.response.status_code").get(), &message, record.line.number, end);
+            let at = At { line: record.line.number, time: end };
+            session.failure(attributes.count("http.response.status_code").get(), &message, at);
         } else {
             damage.note(Reason::NoUsage);
         }
@@ -269,7 +271,7 @@ fn claude_tool(session: &mut Session, record: &Record<'_, '_>) {
     let (start, end) = record.times();
     let id = attributes.first_text(&["tool_use_id", "gen_ai.tool.call.id"]);
     let name = attributes.text("tool_name").unwrap_or_default();
-    let index = session.call_index(id.as_deref(), &name, record.line.number, start);
+    let index = session.call_index(id.as_deref(), &name, At { line: record.line.number, time: start });
     let execution = id.as_deref().and_then(|id| session.executions.remove(id));
     let builder = &mut session.builder;
     if let Some(command) = attributes.text("full_command") {

@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use super::records::{Answer, Part, Record};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::formats::gemini::chat::{REFUSALS, exit_code};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::usage;
@@ -134,7 +135,7 @@ impl Chat {
                 has_calls = true;
                 let own_id = || Cow::Owned(format!("{} {at}", record.uuid.as_str()));
                 let id = function.id.some().map_or_else(own_id, Cow::Borrowed);
-                let call = self.builder.call(&id, function.name.as_str(), line, record.timestamp.0);
+                let call = self.builder.call(&id, function.name.as_str(), At { line, time: record.timestamp.0 });
                 if let Some(text) = self.builder.arguments(call, function.args).written() {
                     self.written.insert(call, ChangedLines::written(text));
                 }
@@ -162,7 +163,7 @@ impl Chat {
             .builder
             .call_index(id)
             .or_else(|| self.builder.session.tool_calls.iter().position(|call| is_open(call)).filter(|_| id.is_empty()))
-            .or_else(|| (!id.is_empty()).then(|| self.builder.call(id, name, line, None)))
+            .or_else(|| (!id.is_empty()).then(|| self.builder.call(id, name, At { line, time: None })))
         else {
             return;
         };
@@ -179,8 +180,9 @@ impl Chat {
         self.builder.result(call, raw, time, status);
         let is_refused =
             outcome.error_type.as_str() == "execution_denied" || REFUSALS.iter().any(|refusal| error.contains(refusal));
+        let at = At { line, time };
         if is_refused && status != CallStatus::Ok {
-            self.builder.deny(call, line, time, Some(error));
+            self.builder.deny(call, at, Some(error));
         }
         let row = &mut self.builder.session.tool_calls[call];
         row.duration_ms = outcome.duration_ms.rounded().or(row.duration_ms.get()).into();
@@ -192,7 +194,7 @@ impl Chat {
                     let operation = display.operation(output).or(Some(Operation::Update));
                     let is_new = operation == Some(Operation::Create);
                     let written = || self.written.get(&call).filter(|_| is_new).copied();
-                    self.builder.change(call, &file, operation, display.lines().or_else(written), line, time);
+                    self.builder.change(call, &file, operation, display.lines().or_else(written), at);
                 }
             }
             _ => {}
@@ -204,7 +206,7 @@ impl Chat {
         match record.subtype.as_str() {
             "ui_telemetry" => self.telemetry(record, line, damage),
             "chat_compression" => {
-                let event = self.builder.event(EventKind::Compaction, line, time);
+                let event = self.builder.event(EventKind::Compaction, At { line, time });
                 event.tokens_before = payload.info.original_token_count.get();
                 event.tokens_after = payload.info.new_token_count.get();
             }
@@ -250,7 +252,7 @@ impl Chat {
                     self.last = Ending::End;
                     self.builder.fail(event.status_code.whole(), message);
                 }
-                let row = self.builder.event(EventKind::Error, line, time);
+                let row = self.builder.event(EventKind::Error, At { line, time });
                 row.code = event.error_type.owned();
                 row.message = Some(brief(message));
                 row.is_subagent = is_subagent;

@@ -2,6 +2,7 @@
 
 use super::records::{Info, Message, ModelStats, State, Step, Written};
 use crate::adapters::engine::{Context, RecordErrors};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::changed_lines::Sketch;
 use crate::adapters::shared::changes;
@@ -131,7 +132,8 @@ impl<'a> Run<'a> {
             None => ("", known.map_or("bash", |(name, _)| *name)),
         };
         let id = if id.is_empty() || self.builder.call_index(id).is_some() { &format!("#{index}") } else { id };
-        let call = self.builder.call(id, tool, line, None);
+        let at = At { line, time: None };
+        let call = self.builder.call(id, tool, at);
         let Some((name, category)) = known else {
             self.builder.command(call, step.action, action);
             return call;
@@ -167,11 +169,11 @@ impl<'a> Run<'a> {
             match category {
                 // The log does not show whether the file was there.
                 "write" => {
-                    let change = self.builder.change(call, &path, None, None, line, None);
+                    let change = self.builder.change(call, &path, None, None, at);
                     let written: Written<'_> = Raw(arguments.as_bytes()).read();
                     self.builder.sketch(change, written.file_text.some().map(Sketch::of_text));
                 }
-                "edit" => drop(self.builder.change(call, &path, Some(Operation::Update), lines, line, None)),
+                "edit" => drop(self.builder.change(call, &path, Some(Operation::Update), lines, at)),
                 _ => {}
             }
         }
@@ -230,7 +232,7 @@ impl<'a> Run<'a> {
                     _ => errors::classify(None, reason),
                 };
                 self.builder.fail_as(kind, status);
-                let event = self.builder.event(EventKind::Error, line, None);
+                let event = self.builder.event(EventKind::Error, At { line, time: None });
                 event.key = Some("exit".into());
                 event.code = Some(reason.into());
             }

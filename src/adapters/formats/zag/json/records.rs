@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::claude::common::CallResult;
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::Builder;
-use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks};
 use crate::model::session::{CallStatus, EventKind, Tokens};
@@ -104,10 +104,10 @@ pub(crate) struct ToolResult<'a> {
 
 impl ToolResult<'_> {
     /// Sets the result of a call. zag's log may contain it twice: a refusal is kept.
-    pub(crate) fn apply(&self, builder: &mut Builder, call: usize, line: i64, time: Option<Time>) {
+    pub(crate) fn apply(&self, builder: &mut Builder, call: usize, at: At) {
         let content = if self.output.is_empty() { self.error } else { self.output };
         let is_error = self.success.0.map_or(!self.error.is_empty(), |it| !it);
-        CallResult { content, is_error, rich: Some(&self.data.read()), not_run: "", line, time }.apply(builder, call);
+        CallResult { content, is_error, rich: Some(&self.data.read()), not_run: "", at }.apply(builder, call);
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct Refusals {
 impl Refusals {
     /// Assigns the refusal of a call of `tool`: to a call that was denied by its result, else to the last call that did not
     /// succeed. The description is not kept, as it contains the arguments.
-    pub(crate) fn assign(&mut self, builder: &mut Builder, tool: &str, line: i64, time: Option<Time>) {
+    pub(crate) fn assign(&mut self, builder: &mut Builder, tool: &str, at: At) {
         let calls = &builder.session.tool_calls;
         let is_free = |index: usize| calls[index].tool == tool && !self.assigned.contains(&index);
         let call = (0..calls.len()).find(|it| is_free(*it) && calls[*it].status == CallStatus::Denied).or_else(|| {
@@ -130,9 +130,9 @@ impl Refusals {
         });
         if let Some(call) = call {
             self.assigned.insert(call);
-            builder.deny(call, line, time, None);
+            builder.deny(call, at, None);
         } else {
-            builder.event(EventKind::PermissionDenial, line, time).code = Some(tool.into());
+            builder.event(EventKind::PermissionDenial, at).code = Some(tool.into());
         }
     }
 }

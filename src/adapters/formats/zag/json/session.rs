@@ -4,6 +4,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::records::{Event, Output, Refusals, limit_text};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief, money};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::{changes, subagents, usage};
@@ -62,6 +63,7 @@ impl Session {
     pub(super) fn event(&mut self, event: &Event<'_>, line: i64, damage: &mut RecordErrors) -> RecordKind {
         let kind = event.kind.as_str();
         self.has_steps |= !matches!(kind, "result" | "error");
+        let at = At { line, time: None };
         match kind {
             "init" => {
                 let session = &mut self.builder.session;
@@ -84,14 +86,14 @@ impl Session {
             }
             "permission_request" => {
                 if event.granted.0 == Some(false) {
-                    self.refusals.assign(&mut self.builder, event.tool_name.as_str(), line, None);
+                    self.refusals.assign(&mut self.builder, event.tool_name.as_str(), at);
                 }
             }
             "error" => {
-                self.builder.event(EventKind::Error, line, None).message = event.message.some().map(brief);
+                self.builder.event(EventKind::Error, at).message = event.message.some().map(brief);
             }
             "usage_limit_detected" => {
-                let row = self.builder.event(EventKind::Error, line, None);
+                let row = self.builder.event(EventKind::Error, at);
                 row.code = Some("usage_limit".into());
                 row.message = Some(brief(&limit_text(&event.raw, &event.provider, &event.scope)));
             }
@@ -140,7 +142,7 @@ impl Session {
             row.model.clone_from(&self.model);
         }
         for block in event.content.blocks.iter().filter(|it| it.kind.as_str() == "tool_use") {
-            let call = self.builder.call(block.id.as_str(), block.name.as_str(), line, None);
+            let call = self.builder.call(block.id.as_str(), block.name.as_str(), At { line, time: None });
             let row = &mut self.builder.session.tool_calls[call];
             (row.turn, row.is_subagent, row.agent) = (turn.into(), parent.is_some(), agent.clone());
             if row.category == "subagent" {
@@ -170,7 +172,7 @@ impl Session {
     /// Adds the agent that a call started. Returns its type.
     fn subagent(&mut self, call_id: &str, line: i64) -> Option<Symbol> {
         let agent = self.agents.get(call_id).cloned();
-        if let Some(event) = subagents::add(&mut self.builder, call_id, Some(call_id), line, None) {
+        if let Some(event) = subagents::add(&mut self.builder, call_id, Some(call_id), At { line, time: None }) {
             event.agent.clone_from(&agent);
         }
         agent
@@ -181,7 +183,7 @@ impl Session {
         if let Some(agent) = arguments.agent() {
             self.agents.insert(self.builder.session.tool_calls[call].call_id.to_string(), agent);
         }
-        changes::add_named_file(&mut self.builder, call, &arguments, input, None, line, None);
+        changes::add_named_file(&mut self.builder, call, &arguments, input, None, At { line, time: None });
     }
 
     fn execution(&mut self, event: &Event<'_>, line: i64) {
@@ -191,10 +193,11 @@ impl Session {
         self.last.retain(|agent, it| agent.as_deref() != parent || it.prompt.iter().flatten().any(|it| *it > 0));
         let agent = parent.and_then(|it| self.subagent(it, line));
         let call = self.builder.call_index(event.tool_id.as_str()).filter(|_| event.tool_id.some().is_some());
+        let at = At { line, time: None };
         let call = call.unwrap_or_else(|| {
             let number = self.builder.session.tool_calls.len() + 1;
             let id = event.tool_id.owned().unwrap_or_else(|| format!("#{number}"));
-            let call = self.builder.call(&id, event.tool_name.as_str(), line, None);
+            let call = self.builder.call(&id, event.tool_name.as_str(), at);
             let row = &mut self.builder.session.tool_calls[call];
             (row.is_subagent, row.agent) = (parent.is_some(), agent);
             call
@@ -202,7 +205,7 @@ impl Session {
         if !event.input.is_empty() {
             self.arguments(call, event.input, line);
         }
-        event.result.apply(&mut self.builder, call, line, None);
+        event.result.apply(&mut self.builder, call, at);
     }
 
     fn result(&mut self, event: &Event<'_>, line: i64) {
@@ -221,7 +224,7 @@ impl Session {
             self.builder.set_answer(message);
         } else {
             self.builder.fail(None, message);
-            self.builder.event(EventKind::Error, line, None).message = event.message.some().map(brief);
+            self.builder.event(EventKind::Error, At { line, time: None }).message = event.message.some().map(brief);
         }
     }
 
@@ -259,7 +262,8 @@ impl Session {
                 let message = output.error_message.some().or(output.result.some());
                 self.builder.fail(None, message.unwrap_or_default());
                 if !is_logged {
-                    self.builder.event(EventKind::Error, line.number, None).message = message.map(brief);
+                    self.builder.event(EventKind::Error, At { line: line.number, time: None }).message =
+                        message.map(brief);
                 }
             }
             Some(false) => {

@@ -7,6 +7,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use super::records::{Record, StatusData, prompt_rank, rank};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
 use crate::adapters::formats::zag::json::{Refusals, ToolResult, limit_text};
+use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Retention, brief, money};
 use crate::adapters::shared::changes;
 use crate::adapters::shared::ids::hashed_id;
@@ -100,6 +101,7 @@ impl Session {
         let session = &mut self.builder.session;
         // At the start the id is a guess. The provider's own id replaces it.
         session.provider_session_id = record.provider_session_id.owned().or_else(|| session.provider_session_id.take());
+        let at = At { line: line.number, time };
         match kind {
             "user_message" => self.user(record, line),
             "assistant_message" => {
@@ -118,21 +120,21 @@ impl Session {
             "tool_result" => self.call_result(record, line, time),
             "permission" => {
                 if record.granted.0 == Some(false) {
-                    self.refusals.assign(&mut self.builder, record.tool_name.as_str(), line.number, time);
+                    self.refusals.assign(&mut self.builder, record.tool_name.as_str(), at);
                 }
             }
             "provider_status" => self.status(record),
             "usage" => self.usage(record, line, time, damage),
             "usage_limit_hit" => {
                 let text = limit_text(&record.raw, &record.provider, &record.scope);
-                let event = self.builder.event(EventKind::Error, line.number, time);
+                let event = self.builder.event(EventKind::Error, at);
                 event.code = Some("usage_limit".into());
                 event.message = Some(brief(&text));
                 self.limit.clone_from(&event.message);
             }
             "usage_limit_resumed" => self.limit = None,
             "usage_limit_resume_failed" => {
-                let event = self.builder.event(EventKind::Error, line.number, time);
+                let event = self.builder.event(EventKind::Error, at);
                 event.code = Some("usage_limit_resume_failed".into());
                 event.message = (!record.error.is_empty()).then(|| brief(&record.error.text()));
             }
@@ -178,13 +180,14 @@ impl Session {
         // Calls of Codex have no id: the number of the event is used instead.
         let number = || record.seq.get().map_or_else(|| hashed_id(bytes), |number| format!("#{number}"));
         let call_id = record.tool_id.owned().unwrap_or_else(number);
-        let call = self.builder.call(&call_id, record.tool_name.as_str(), line, time);
+        let at = At { line, time };
+        let call = self.builder.call(&call_id, record.tool_name.as_str(), at);
         let row = &mut self.builder.session.tool_calls[call];
         if row.category == "other" {
             row.category = category(record.tool_kind.as_str()).into();
         }
         let arguments = self.builder.arguments(call, record.input);
-        changes::add_named_file(&mut self.builder, call, &arguments, record.input, None, line, time);
+        changes::add_named_file(&mut self.builder, call, &arguments, record.input, None, at);
         call
     }
 
@@ -200,7 +203,7 @@ impl Session {
         };
         let result =
             ToolResult { success: record.success, output: record.output, error: record.error, data: record.data };
-        result.apply(&mut self.builder, call, line.number, time);
+        result.apply(&mut self.builder, call, At { line: line.number, time });
     }
 
     /// Reads the start, the turns and the result of a run, which the wrapper writes as a status. Statuses from other sources
@@ -272,7 +275,7 @@ impl Session {
         let agents: Vec<_> =
             self.builder.session.tool_calls.iter().filter(|it| it.category == "subagent").cloned().collect();
         for call in agents.into_iter().filter(|it| it.status != CallStatus::Denied) {
-            let event = self.builder.event(EventKind::Subagent, call.line, call.occurred_at);
+            let event = self.builder.event(EventKind::Subagent, At { line: call.line, time: call.occurred_at });
             event.key = Some(format!("agent {}", call.call_id).into());
             let agent = Symbol::new(&call.call_id);
             event.code = Some(agent.clone());
