@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use polars::prelude::*;
 
-use super::sessions::{Selection, Sessions};
+use super::sessions::{Grouped, Selection, Sessions};
 use super::table::{Dictionary, Table, money, number, pick, texts, whole};
 use super::vocabulary::Vocabulary;
 use crate::analysis::reports::cells::{MERGED_PULL_REQUEST, OF_BEHAVIOUR};
@@ -51,96 +51,53 @@ pub fn turns(cells: &DataFrame, all: &Sessions<'_>, selection: &Selection, words
 }
 
 /// The cells of tool calls, added up over the sessions of a group.
-pub fn tool_calls(
-    cells: &DataFrame,
-    all: &Sessions<'_>,
-    selection: &Selection,
-    groups: &[usize],
-    words: &Vocabulary,
-) -> PolarsResult<Table> {
+pub fn tool_calls(cells: &DataFrame, grouped: Grouped<'_>, words: &Vocabulary) -> PolarsResult<Table> {
     const SUMS: [&str; 7] =
         ["rows", "error", "denied", "incomplete", "duration_ms_known", turns::DURATION_MS, tool_calls::RESULT_BYTES];
     let days = whole(cells, turns::DAY)?;
     let tools = words.tool.indexes(texts(cells, tool_calls::TOOL)?);
-    added_up(cells, all, selection, groups, &["day", "tool"], |row| [days[row], tools[row]], &SUMS)
+    added_up(cells, grouped, &["day", "tool"], |row| [days[row], tools[row]], &SUMS)
 }
 
 /// The cells of skills, added up over the sessions of a group.
-pub fn skills(
-    cells: &DataFrame,
-    all: &Sessions<'_>,
-    selection: &Selection,
-    groups: &[usize],
-    words: &Vocabulary,
-) -> PolarsResult<Table> {
+pub fn skills(cells: &DataFrame, grouped: Grouped<'_>, words: &Vocabulary) -> PolarsResult<Table> {
     const SUMS: [&str; 4] = ["cost", turns::TOTAL_TOKENS, sessions::TURNS, turns::TOOL_CALLS];
     let days = whole(cells, turns::DAY)?;
     let skills = words.skill.indexes(texts(cells, turns::SKILL)?);
-    added_up(cells, all, selection, groups, &["day", "skill"], |row| [days[row], skills[row]], &SUMS)
+    added_up(cells, grouped, &["day", "skill"], |row| [days[row], skills[row]], &SUMS)
 }
 
 /// The cells of problems, added up over the sessions of a group.
-pub fn problems(
-    cells: &DataFrame,
-    all: &Sessions<'_>,
-    selection: &Selection,
-    groups: &[usize],
-    words: &Vocabulary,
-) -> PolarsResult<Table> {
+pub fn problems(cells: &DataFrame, grouped: Grouped<'_>, words: &Vocabulary) -> PolarsResult<Table> {
     let days = whole(cells, turns::DAY)?;
     let kinds = words.kind.indexes(texts(cells, events::KIND)?);
     let codes = words.code.indexes(texts(cells, events::CODE)?);
-    added_up(
-        cells,
-        all,
-        selection,
-        groups,
-        &["day", "kind", "code"],
-        |row| [days[row], kinds[row], codes[row]],
-        &["rows"],
-    )
+    added_up(cells, grouped, &["day", "kind", "code"], |row| [days[row], kinds[row], codes[row]], &["rows"])
 }
 
 /// The waste, added up over the sessions of a group.
-pub fn waste(
-    cells: &DataFrame,
-    all: &Sessions<'_>,
-    selection: &Selection,
-    groups: &[usize],
-    words: &Vocabulary,
-) -> PolarsResult<Table> {
+pub fn waste(cells: &DataFrame, grouped: Grouped<'_>, words: &Vocabulary) -> PolarsResult<Table> {
     let days = whole(cells, turns::DAY)?;
     let causes = words.cause.indexes(texts(cells, "cause")?);
     let key = |row: usize| [days[row], causes[row]];
-    added_up(cells, all, selection, groups, &["day", "cause"], key, &["waste", "cases"])
+    added_up(cells, grouped, &["day", "cause"], key, &["waste", "cases"])
 }
 
 /// What shipped, added up over the sessions of a group. Pull requests have numbers, by which the page counts each once.
-pub fn shipped(
-    cells: &DataFrame,
-    all: &Sessions<'_>,
-    selection: &Selection,
-    groups: &[usize],
-    words: &Vocabulary,
-) -> PolarsResult<Table> {
+pub fn shipped(cells: &DataFrame, grouped: Grouped<'_>, words: &Vocabulary) -> PolarsResult<Table> {
     let days = whole(cells, turns::DAY)?;
     let outcomes = words.outcome.indexes(texts(cells, OUTCOME)?);
     let requests = texts(cells, MERGED_PULL_REQUEST)?;
     let numbers =
         Dictionary::new(requests.iter().copied().flatten().map(Some), usize::MAX).indexes(requests.iter().copied());
     let key = |row: usize| [days[row], outcomes[row], numbers[row].filter(|_| requests[row].is_some())];
-    added_up(cells, all, selection, groups, &["day", OUTCOME, commits::PULL_REQUEST], key, &["cost"])
+    added_up(cells, grouped, &["day", OUTCOME, commits::PULL_REQUEST], key, &["cost"])
 }
 
 /// What behaviour is measured from, added up over the sessions of a group.
-pub fn behaviour(
-    cells: &DataFrame,
-    all: &Sessions<'_>,
-    selection: &Selection,
-    groups: &[usize],
-) -> PolarsResult<Table> {
+pub fn behaviour(cells: &DataFrame, grouped: Grouped<'_>) -> PolarsResult<Table> {
     let days = whole(cells, turns::DAY)?;
-    added_up(cells, all, selection, groups, &["day"], |row| [days[row]], OF_BEHAVIOUR)
+    added_up(cells, grouped, &["day"], |row| [days[row]], OF_BEHAVIOUR)
 }
 
 /// The values by which rows are added up, besides the group of their session.
@@ -148,17 +105,15 @@ type Key<const N: usize> = [Option<i64>; N];
 
 fn added_up<const N: usize>(
     cells: &DataFrame,
-    all: &Sessions<'_>,
-    selection: &Selection,
-    groups: &[usize],
+    grouped: Grouped<'_>,
     names: &[&'static str; N],
     key: impl Fn(usize) -> Key<N>,
     sums: &[&'static str],
 ) -> PolarsResult<Table> {
     let columns = sums.iter().map(|name| whole(cells, name)).collect::<PolarsResult<Vec<_>>>()?;
     let mut added: BTreeMap<(usize, Key<N>), Vec<Option<i64>>> = BTreeMap::new();
-    for (session, row) in selection.rows(all, cells)? {
-        let sums = added.entry((groups[session], key(row))).or_insert_with(|| vec![None; columns.len()]);
+    for (session, row) in grouped.selection.rows(grouped.all, cells)? {
+        let sums = added.entry((grouped.groups[session], key(row))).or_insert_with(|| vec![None; columns.len()]);
         for (sum, column) in sums.iter_mut().zip(&columns) {
             *sum = add(*sum, column[row]);
         }

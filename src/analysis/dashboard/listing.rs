@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use polars::prelude::{DataFrame, PolarsResult};
 
-use super::sessions::{Selection, Sessions, Sums};
+use super::sessions::{Grouped, Selection, Sessions, Sums};
 use super::table::{Table, money, number, texts, whole};
 use super::timelines::MAX_ROWS;
 use super::vocabulary::Vocabulary;
@@ -73,15 +73,8 @@ impl Listing {
     ///
     /// # Errors
     /// When a column is missing or has another type.
-    pub fn table(
-        &self,
-        all: &Sessions<'_>,
-        selection: &Selection,
-        groups: &[usize],
-        sums: &Sums,
-        words: &Vocabulary,
-        zone: &TimeZone,
-    ) -> PolarsResult<Table> {
+    pub fn table(&self, grouped: Grouped<'_>, sums: &Sums, words: &Vocabulary, zone: &TimeZone) -> PolarsResult<Table> {
+        let Grouped { all, selection, groups } = grouped;
         let minute = |micros: i64| {
             let offset = zone.to_offset(Timestamp::from_microsecond(micros).ok()?).seconds();
             Some((micros.div_euclid(1_000_000) + i64::from(offset)).div_euclid(60))

@@ -14,7 +14,7 @@ use super::cells::{behaviour, problems, shipped, skills, tool_calls, turns, wast
 use super::groups::Groups;
 use super::health::health;
 use super::listing::Listing;
-use super::sessions::{Selection, Sessions, Sums};
+use super::sessions::{Grouped, Selection, Sessions, Sums};
 use super::table::Table;
 use super::timelines::Timelines;
 use super::vocabulary::Vocabulary;
@@ -157,11 +157,12 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         measured: cells.omits_measured,
         label_keys: groups.omitted_keys,
     };
-    let mut sessions = listing.table(&all, &selection, &groups.of_session, &sums, &words, &cells.zone)?;
+    let grouped = Grouped { all: &all, selection: &selection, groups: &groups.of_session };
+    let mut sessions = listing.table(grouped, &sums, &words, &cells.zone)?;
     if !cells.trials.is_empty() {
         add_trials(&mut sessions, &trials, &selection);
     }
-    let of_history = cells.shipped.as_ref().map(|cells| shipped(cells, &all, &selection, &groups.of_session, &words));
+    let of_history = cells.shipped.as_ref().map(|cells| shipped(cells, grouped, &words));
     let data = Data {
         version: env!("CARGO_PKG_VERSION"),
         made_at: scope.now.to_zoned(cells.zone.clone()).strftime("%Y-%m-%d %H:%M").to_string(),
@@ -175,11 +176,11 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         about,
         sessions,
         turns: turns(&cells.turns, &all, &selection, &words)?,
-        skills: skills(&cells.skills, &all, &selection, &groups.of_session, &words)?,
-        tools: tool_calls(&cells.tools, &all, &selection, &groups.of_session, &words)?,
-        troubles: problems(&cells.troubles, &all, &selection, &groups.of_session, &words)?,
-        waste: waste(&cells.waste, &all, &selection, &groups.of_session, &words)?,
-        behaviour: behaviour(&cells.behaviour, &all, &selection, &groups.of_session)?,
+        skills: skills(&cells.skills, grouped, &words)?,
+        tools: tool_calls(&cells.tools, grouped, &words)?,
+        troubles: problems(&cells.troubles, grouped, &words)?,
+        waste: waste(&cells.waste, grouped, &words)?,
+        behaviour: behaviour(&cells.behaviour, grouped)?,
         shipped: of_history.transpose()?,
         timelines,
         health,

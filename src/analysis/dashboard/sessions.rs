@@ -96,6 +96,17 @@ pub struct Selection {
     pub position: Vec<Option<usize>>,
 }
 
+/// The selected sessions, each in a group.
+#[derive(Clone, Copy)]
+pub struct Grouped<'a> {
+    /// All sessions.
+    pub all: &'a Sessions<'a>,
+    /// Those that the page includes.
+    pub selection: &'a Selection,
+    /// The group of each, by its position.
+    pub groups: &'a [usize],
+}
+
 impl Selection {
     /// The sessions that are in scope, and those with rows that are in scope.
     ///
