@@ -89,6 +89,11 @@ impl Time {
         (EARLIEST..LATEST).contains(&micros).then_some(Self::from_micros(micros))
     }
 
+    /// Whether its text is one that [`Self::parse`] accepts.
+    pub fn can_be_parsed(self) -> bool {
+        (EARLIEST..LATEST).contains(&self.micros())
+    }
+
     /// The day in UTC, as days since 1970-01-01.
     pub const fn day(self) -> i32 {
         #[expect(clippy::cast_possible_truncation, reason = "an i64 of microseconds has fewer days than an i32 holds")]

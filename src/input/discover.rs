@@ -249,7 +249,7 @@ impl Search {
 }
 
 /// Reads the sizes and times of files on all threads, as that takes longer than to find them. Files without them are removed and
-/// returned as errors.
+/// returned as errors, unless they were deleted since the search found them.
 fn read_metadata(found: &mut Vec<Found>) -> Vec<Error> {
     let read = |file: &mut Found| {
         if file.is_stream {
@@ -261,10 +261,10 @@ fn read_metadata(found: &mut Vec<Found>) -> Vec<Error> {
                 file.modified_at = metadata.modified().ok().and_then(micros);
                 None
             }
-            Err(error) => Some(error.to_string()),
+            Err(error) => Some(error),
         }
     };
-    let errors: Vec<Option<String>> = found.par_iter_mut().with_min_len(FILES_OF_A_THREAD).map(read).collect();
+    let errors: Vec<Option<io::Error>> = found.par_iter_mut().with_min_len(FILES_OF_A_THREAD).map(read).collect();
     if errors.iter().all(Option::is_none) {
         return Vec::new();
     }
@@ -272,8 +272,11 @@ fn read_metadata(found: &mut Vec<Found>) -> Vec<Error> {
     for (file, error) in found.drain(..).zip(errors) {
         match error {
             None => kept.push(file),
-            Some(error) if file.is_named => removed.push(Error::Unreadable { path: file.path, error }),
-            Some(error) => removed.push(Error::LeftOut { path: file.path, error }),
+            Some(error) if file.is_named => {
+                removed.push(Error::Unreadable { path: file.path, error: error.to_string() });
+            }
+            Some(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Some(error) => removed.push(Error::LeftOut { path: file.path, error: error.to_string() }),
         }
     }
     *found = kept;

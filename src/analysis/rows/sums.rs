@@ -17,7 +17,8 @@ pub(in crate::analysis) fn sum_where(column: &str, condition: Expr) -> Expr {
 /// sum of multiples of 2⁻²⁶ is exact up to a hundred million dollars, and the remainders are too small to change a digit that reports
 /// show.
 pub(in crate::analysis) fn sum_of(column: &str, values: Expr) -> Expr {
-    /// Floats near this number are multiples of 2⁻²⁶: to add it rounds to such a multiple. polars' `floor` takes longer.
+    /// Floats near this number are multiples of 2⁻²⁶, so that adding it rounds a value to such a multiple. polars' `floor` takes
+    /// longer.
     const ROUNDING: f64 = 1.5 * (1 << 26) as f64;
     if !column.ends_with("_usd") {
         return values.sum();

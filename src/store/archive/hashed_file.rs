@@ -45,7 +45,8 @@ impl Checksum {
     pub fn is_state_of(&self, path: &Path, listed_at: Option<Time>) -> io::Result<bool> {
         let metadata = fs::metadata(path)?;
         let modified_at = modified_at(&metadata).filter(|time| Some(*time) < listed_at);
-        let is_unchanged = modified_at.is_some() && (self.modified_at, self.bytes) == (modified_at, metadata.len());
+        let is_known = metadata.is_file() && modified_at.is_some();
+        let is_unchanged = is_known && (self.modified_at, self.bytes) == (modified_at, metadata.len());
         Ok(is_unchanged || self.is(&checksum(path)?))
     }
 }
@@ -134,9 +135,9 @@ pub fn write_file(
     out.finish(rows)
 }
 
-/// When a file was last written.
+/// When a file was last written; `None` for a time that no list of checksums can contain.
 pub fn modified_at(metadata: &Metadata) -> Option<Time> {
-    metadata.modified().ok().and_then(micros)
+    metadata.modified().ok().and_then(micros).filter(|time| time.can_be_parsed())
 }
 
 /// XXH3-128 of these bytes, in hexadecimal.
@@ -192,6 +193,8 @@ mod tests {
         fs::write(&path, "abcd").unwrap();
         set_time(time);
         assert!(!is_state(Some(after)), "another size");
+        set_time(SystemTime::UNIX_EPOCH);
+        assert_eq!(modified_at(&fs::metadata(&path).unwrap()), None, "a manifest with this time could not be read");
         let unknown = Checksum { modified_at: None, ..written.clone() };
         assert!(!unknown.is_state_of(&path, Some(after)).unwrap());
     }

@@ -259,7 +259,7 @@ fn read_from_damaged_file(snapshot: &Snapshot, path: &str, entry: &IndexEntry) -
 
 /// The paths of the sources of a part, from its table of sources.
 fn paths_of(folder: &Path, part: &Part) -> Result<Vec<String>, Error> {
-    let path = part.verified_file(folder, "sources")?;
+    let path = part.compared_file(folder, "sources")?;
     let path = PlRefPath::try_from_path(&path)?;
     let sources = LazyFrame::scan_parquet(path, table_files::options())?.select([col(turns::SOURCE_PATH)]).collect()?;
     let paths = sources.column(turns::SOURCE_PATH)?.str()?;

@@ -1,10 +1,7 @@
 //! The facts of an archive, source by source, for exports.
 
-use std::collections::BTreeMap;
-
 use super::error::Error;
 use super::generations::Snapshot;
-use super::index::FactsPlace;
 use super::state::State;
 use crate::model::source::Source;
 
@@ -29,14 +26,12 @@ impl StoredFacts {
         self.0.sources.keys().map(String::as_str)
     }
 
-    /// Verifies the files of the facts.
+    /// Compares the facts of all sources with their checksums.
     ///
     /// # Errors
     /// When a file cannot be read or is damaged.
     pub fn verify(&self) -> Result<(), Error> {
-        let parts: BTreeMap<usize, FactsPlace> =
-            self.0.sources.values().map(|entry| (entry.facts.part, entry.facts)).collect();
-        parts.into_values().try_for_each(|place| self.0.open(place).map(drop))
+        self.0.sources.values().try_for_each(|entry| self.0.open(entry.facts).map(drop))
     }
 
     /// The facts of a source; `None` if there is no such source.

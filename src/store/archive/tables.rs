@@ -75,7 +75,7 @@ struct TableFiles {
 }
 
 impl TableFiles {
-    /// The files in the directory of a generation, once their content is found to be what was written.
+    /// The files in the directory of a generation, once they are verified.
     fn verified(manifest: &Manifest, folder: &Path, name: &str) -> Result<Self, Error> {
         let has_rows = |part: &Part| part.files.get(name).is_some_and(|file| file.rows > 0);
         let parts = manifest.parts.par_iter().enumerate().filter(|(_, part)| has_rows(part));
