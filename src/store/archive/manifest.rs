@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::Error;
 use super::hashed_file::{self, Checksum, hash};
 use super::layout::{FACTS, LAST_VERSION_WITHOUT_MENTION, MANIFEST, OLDEST_VERSION, VERSION, file_of};
-use crate::base::time::Day;
+use crate::base::time::{Day, Time};
 use crate::input::open::read_file;
 use crate::model::tables::Tables;
 use crate::store::frames::TABLES_OF_LOGS;
@@ -130,12 +130,8 @@ impl Part {
     /// # Errors
     /// When the file cannot be read or is damaged.
     pub fn verified_file(&self, generation: &Path, kind: &str) -> Result<PathBuf, Error> {
-        let path = generation.join(file_of(&self.name, kind));
         let manifest = fs::metadata(generation.join(MANIFEST));
-        let listed_at = manifest.ok().as_ref().and_then(hashed_file::modified_at);
-        let is_intact = self.files.get(kind).map(|expected| expected.is_state_of(&path, listed_at)).transpose();
-        let is_intact = is_intact.map_err(Error::listed(&path))?.unwrap_or(false);
-        if is_intact { Ok(path) } else { Err(Error::changed(path)) }
+        self.intact_file(generation, kind, manifest.ok().as_ref().and_then(hashed_file::modified_at))
     }
 
     /// As [`Self::verified_file`], by its content alone.
@@ -143,9 +139,14 @@ impl Part {
     /// # Errors
     /// When the file cannot be read or is damaged.
     pub fn compared_file(&self, generation: &Path, kind: &str) -> Result<PathBuf, Error> {
+        self.intact_file(generation, kind, None)
+    }
+
+    /// The path of one of its files: see [`Checksum::is_state_of`].
+    fn intact_file(&self, generation: &Path, kind: &str, listed_at: Option<Time>) -> Result<PathBuf, Error> {
         let path = generation.join(file_of(&self.name, kind));
-        let found = hashed_file::checksum(&path).map_err(Error::listed(&path))?;
-        let is_intact = self.files.get(kind).is_some_and(|expected| expected.is(&found));
+        let is_intact = self.files.get(kind).map(|expected| expected.is_state_of(&path, listed_at)).transpose();
+        let is_intact = is_intact.map_err(Error::listed(&path))?.unwrap_or(false);
         if is_intact { Ok(path) } else { Err(Error::changed(path)) }
     }
 }

@@ -11,7 +11,7 @@ use super::error::{Error, Problem};
 use super::facts;
 use super::generations::Snapshot;
 use super::hashed_file::{self, Checksum};
-use super::index::{IndexEntry, Sources};
+use super::index::Sources;
 use super::layout::{self, FACTS, MANIFEST, POINTER, PRICES, file_of};
 use super::manifest::{Manifest, Part, Sums};
 use super::open::Archive;
@@ -214,9 +214,9 @@ impl Found {
                 found.known.insert(path, entry);
                 continue;
             }
-            match read_from_damaged_file(snapshot, &path, &entry) {
-                Some(source) => found.read.push(source),
-                None => found.lost.push(Lost { path, stamp: Some(entry.stamp) }),
+            match snapshot.load_facts(entry.facts) {
+                Ok(source) if source.path == path => found.read.push(source),
+                _ => found.lost.push(Lost { path, stamp: Some(entry.stamp) }),
             }
         }
         found
@@ -242,19 +242,6 @@ impl Found {
         }
         found
     }
-}
-
-/// A source in a damaged file of facts, if its own facts are intact.
-fn read_from_damaged_file(snapshot: &Snapshot, path: &str, entry: &IndexEntry) -> Option<Source> {
-    let place = entry.facts;
-    let part = snapshot.manifest.parts.get(place.part)?;
-    let mut file = open_file(&snapshot.folder.join(file_of(&part.name, FACTS))).ok()?;
-    if place.checksum != facts::checksum_at(&mut file, place.offset, place.length).ok()? {
-        return None;
-    }
-    let chunks = facts::Chunks::read(&mut file, place.offset, place.length).ok()?;
-    let source = chunks.load(&mut file).ok()?;
-    (source.path == path).then_some(source)
 }
 
 /// The paths of the sources of a part, from its table of sources.

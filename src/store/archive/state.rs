@@ -30,23 +30,12 @@ impl State {
         self.snapshot.as_ref().map_or(&[], |snapshot| &snapshot.manifest.parts)
     }
 
-    /// The file that contains the facts of a source, once these are known to be intact, and their chunks in it. They are compared with
-    /// their own checksum, as new files are made of them.
+    /// See [`Snapshot::open_facts`].
     ///
     /// # Errors
     /// When the file cannot be read or the facts are damaged.
     pub fn open(&self, place: FactsPlace) -> Result<(PathBuf, File, Chunks), Error> {
-        let (Some(snapshot), Some(part)) = (&self.snapshot, self.parts().get(place.part)) else {
-            return Err(Error::Damaged { path: PathBuf::from(INDEX), error: "a source is in no part".to_owned() });
-        };
-        let path = snapshot.folder.join(file_of(&part.name, FACTS));
-        let mut file = open_file(&path).map_err(Error::listed(&path))?;
-        let checksum = facts::checksum_at(&mut file, place.offset, place.length).map_err(Error::file(&path))?;
-        if checksum != place.checksum {
-            return Err(Error::changed(path));
-        }
-        let chunks = Chunks::read(&mut file, place.offset, place.length).map_err(Error::file(&path))?;
-        Ok((path, file, chunks))
+        self.snapshot.as_ref().ok_or_else(in_no_part)?.open_facts(place)
     }
 
     /// The facts of a source.
@@ -54,9 +43,12 @@ impl State {
     /// # Errors
     /// When they cannot be read or are damaged.
     pub fn load(&self, entry: &IndexEntry) -> Result<Source, Error> {
-        let (path, mut file, chunks) = self.open(entry.facts)?;
-        chunks.load(&mut file).map_err(Error::file(&path))
+        self.snapshot.as_ref().ok_or_else(in_no_part)?.load_facts(entry.facts)
     }
+}
+
+fn in_no_part() -> Error {
+    Error::Damaged { path: PathBuf::from(INDEX), error: "a source is in no part".to_owned() }
 }
 
 impl Archive {
@@ -91,6 +83,32 @@ impl Archive {
 }
 
 impl Snapshot {
+    /// The file that contains the facts of a source, once these are known to be intact, and their chunks in it. They are compared with
+    /// their own checksum, as new files are made of them.
+    ///
+    /// # Errors
+    /// When the file cannot be read or the facts are damaged.
+    fn open_facts(&self, place: FactsPlace) -> Result<(PathBuf, File, Chunks), Error> {
+        let part = self.manifest.parts.get(place.part).ok_or_else(in_no_part)?;
+        let path = self.folder.join(file_of(&part.name, FACTS));
+        let mut file = open_file(&path).map_err(Error::listed(&path))?;
+        let checksum = facts::checksum_at(&mut file, place.offset, place.length).map_err(Error::file(&path))?;
+        if checksum != place.checksum {
+            return Err(Error::changed(path));
+        }
+        let chunks = Chunks::read(&mut file, place.offset, place.length).map_err(Error::file(&path))?;
+        Ok((path, file, chunks))
+    }
+
+    /// The facts of a source, if they are intact, whatever became of the others in their file.
+    ///
+    /// # Errors
+    /// When they cannot be read or are damaged.
+    pub(super) fn load_facts(&self, place: FactsPlace) -> Result<Source, Error> {
+        let (path, mut file, chunks) = self.open_facts(place)?;
+        chunks.load(&mut file).map_err(Error::file(&path))
+    }
+
     /// The index, once it is known to be intact.
     pub(super) fn sources(&self) -> Result<Sources, Error> {
         let path = self.folder.join(INDEX);

@@ -60,6 +60,8 @@ pub struct InMemory {
 }
 
 impl InMemory {
+    /// Encodes the facts of a source.
+    ///
     /// # Errors
     /// When the source cannot be encoded.
     pub fn new(source: Source) -> io::Result<Arc<Self>> {

@@ -11,9 +11,9 @@ use crate::store::archive::layout::FACTS;
 use crate::store::archive::manifest::Part;
 
 impl Writer {
-    /// Verifies the files of parts that are to stay as they are: see [`Part::verified_file`]. If only tables of a part are damaged, they are
-    /// computed again from its facts: the part becomes dirty. If only its facts are, its tables stay. Returns the damage, and whether
-    /// some of it stays.
+    /// Verifies the files of parts that are to stay as they are: see [`Part::verified_file`]. If only tables of a part are damaged, they
+    /// are computed again from its facts: the part becomes dirty. If only its facts are, its tables stay. Returns the damage, and
+    /// whether some of it stays.
     pub(super) fn verify(&self, dirty: &mut BTreeSet<usize>) -> Result<(Vec<Problem>, bool), Error> {
         let Some(Snapshot { folder, manifest, .. }) = &self.state.snapshot else {
             return Ok((Vec::new(), false));
