@@ -592,12 +592,12 @@ fn an_archive_of_another_version_is_refused() {
         format!("{before}{hash}{}", &after[32..])
     };
     let manifests = [
-        (4, manifest_text.replace("  \"version\": 8,\n", "")),
-        (4, manifest_text.replace("\"version\": 8", "\"version\": 4")),
-        (9, manifest_text.replace("\"version\": 8", "\"version\": 9")),
+        (4, manifest_text.replace("  \"version\": 9,\n", "")),
+        (4, manifest_text.replace("\"version\": 9", "\"version\": 4")),
+        (10, manifest_text.replace("\"version\": 9", "\"version\": 10")),
     ];
     let markers =
-        [1, 2, 3, 4, 5, 9].map(|version| (version, &marker, format!(r#"{{"version":{version},"generation":1}}"#)));
+        [1, 2, 3, 4, 5, 10].map(|version| (version, &marker, format!(r#"{{"version":{version},"generation":1}}"#)));
     let manifests = manifests.map(|(version, text)| (version, &manifest, with_hash(&text)));
     for (version, file, text) in markers.into_iter().chain(manifests) {
         fs::write(&marker, &marker_text).unwrap();
@@ -795,11 +795,11 @@ fn what_leads_to_a_generation_may_be_damaged() {
         |it| fs::remove_file(it.join("agentlogs.json")).unwrap(),
         |it| fs::write(it.join("agentlogs.json"), [0; 13]).unwrap(),
         |it| fs::write(it.join("agentlogs.json"), "{}").unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":8,"generation":"../generation-1"}"#).unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":8,"generation":9,"manifest":"0"}"#).unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":8,"generation":1,"manifest":"0"}"#).unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":8,"generation":0,"manifest":"0"}"#).unwrap(),
-        |it| fs::write(it.join("generation-1/index"), "x").unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":9,"generation":"../generation-1"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":9,"generation":9,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":9,"generation":1,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":9,"generation":0,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("generation-1/index/1-0"), "x").unwrap(),
     ];
     for (number, damage) in damages.into_iter().enumerate() {
         let copy = Archive::at(folder.path().join(number.to_string()));
@@ -847,7 +847,7 @@ fn archives_of_earlier_versions_are_upgraded() {
         assert_eq!(archive.check().unwrap().problems, []);
         archive.write().unwrap().commit().unwrap();
         let pointer = fs::read_to_string(folder.path().join("agentlogs.json")).unwrap();
-        assert!(pointer.starts_with(r#"{"version":8,"generation":4,"manifest":""#), "{pointer}");
+        assert!(pointer.starts_with(r#"{"version":9,"generation":4,"manifest":""#), "{pointer}");
         assert_eq!(archive.check().unwrap().problems, []);
         assert_eq!(read(sessions), before);
         assert_eq!(archive.own_prices().unwrap().len(), 1);

@@ -103,11 +103,13 @@ impl Checked {
     /// Compares each file with its hash.
     fn check_files(&mut self, snapshot: &Snapshot) {
         let Snapshot { folder, manifest, .. } = snapshot;
-        let index = folder.join(INDEX);
-        match hashed_file::checksum(&index) {
-            Ok((_, hash)) if hash == manifest.index => {}
-            Ok(_) => self.add(index, CHANGED),
-            Err(error) => self.add(index, error.to_string()),
+        if let Some(expected) = &manifest.index {
+            let index = folder.join(INDEX);
+            match hashed_file::checksum(&index) {
+                Ok((_, hash)) if hash == *expected => {}
+                Ok(_) => self.add(index, CHANGED),
+                Err(error) => self.add(index, error.to_string()),
+            }
         }
         self.parts = manifest.parts.len();
         for part in &manifest.parts {

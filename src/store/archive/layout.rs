@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::frames::TABLES_OF_LOGS;
 
-/// The version of the layout, of the facts and of the index. Raised whenever one of them changes in a way that an earlier program
+/// The version of the layout, of the facts and of the indexes. Raised whenever one of them changes in a way that an earlier program
 /// cannot read. A program refuses archives of later versions.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// The earliest version that is read. The next write upgrades such an archive: it keeps the facts, computes the tables again, and
 /// writes a generation of the present version.
 pub const OLDEST_VERSION: u32 = 6;
@@ -34,7 +34,7 @@ pub const NEXT: &str = "next";
 pub const GENERATION: &str = "generation-";
 /// Lists the parts of a generation.
 pub const MANIFEST: &str = "manifest.json";
-/// Lists the sources of a generation.
+/// The directory of the index of each part, which lists its sources. Before version 9 a file, which lists all sources.
 pub const INDEX: &str = "index";
 /// The directory of the facts of each part.
 pub const FACTS: &str = "facts";
@@ -86,7 +86,17 @@ pub fn name_of(generation: u64) -> String {
     format!("{GENERATION}{generation}")
 }
 
-/// The path of a file of a part below its generation. `kind` is the name of a table or [`FACTS`].
+/// The kinds of files that a part has, which are the names of their directories.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    TABLES_OF_LOGS.into_iter().chain([FACTS, INDEX])
+}
+
+/// Whether this is one of [`kinds`].
+pub fn is_kind(name: &str) -> bool {
+    kinds().any(|kind| kind == name)
+}
+
+/// The path of a file of a part below its generation. `kind` is one of [`kinds`].
 pub fn file_of(part: &str, kind: &str) -> String {
     if TABLES_OF_LOGS.contains(&kind) { format!("{kind}/{part}.parquet") } else { format!("{kind}/{part}") }
 }
@@ -99,7 +109,7 @@ pub fn number_of(name: &str) -> Option<u64> {
 
 /// Whether a directory contains only what a writer creates in [`NEXT`]. The next writer removes such a directory.
 pub fn is_next(folder: &Path) -> bool {
-    let is_known = |name: &str| TABLES_OF_LOGS.contains(&name) || [FACTS, INDEX, MANIFEST, SPOOL].contains(&name);
+    let is_known = |name: &str| is_kind(name) || [MANIFEST, SPOOL].contains(&name);
     fs::read_dir(folder).is_ok_and(|mut entries| {
         entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_known)))
     })

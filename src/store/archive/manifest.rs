@@ -9,11 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::error::Error;
 use super::hashed_file::{self, Checksum, hash};
-use super::layout::{FACTS, LAST_VERSION_WITHOUT_MENTION, MANIFEST, OLDEST_VERSION, VERSION, file_of};
+use super::layout::{LAST_VERSION_WITHOUT_MENTION, MANIFEST, OLDEST_VERSION, VERSION, file_of, is_kind};
 use crate::base::time::{Day, Time};
 use crate::input::open::read_file;
 use crate::model::tables::Tables;
-use crate::store::frames::TABLES_OF_LOGS;
 
 /// What a generation contains.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -27,9 +26,10 @@ pub struct Manifest {
     pub settled_with: String,
     /// The day of the built-in prices.
     pub prices: Option<Day>,
-    /// Hash of the index.
-    pub index: String,
-    /// Its parts. The index refers to them by their positions.
+    /// Hash of the file `index`, in generations before version 9: it is the index of all parts together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<String>,
+    /// Its parts.
     pub parts: Vec<Part>,
     /// Hash of the text of this manifest with [`NO_HASH`] in place of the hash.
     pub hash: String,
@@ -100,7 +100,7 @@ impl Manifest {
 pub struct Part {
     /// The name of its files.
     pub name: String,
-    /// Its files, by directory: the tables and the facts.
+    /// Its files, by directory: the tables, the facts and the index.
     pub files: BTreeMap<String, Checksum>,
     /// The sums of its tables.
     pub sums: Sums,
@@ -113,7 +113,7 @@ impl Part {
     /// Whether its files are below the directory of a generation.
     fn has_plain_names(&self) -> bool {
         let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
-        let is_known = |kind: &String| kind == FACTS || TABLES_OF_LOGS.contains(&kind.as_str());
+        let is_known = |kind: &String| is_kind(kind);
         !self.name.is_empty() && self.name.chars().all(is_plain) && self.files.keys().all(is_known)
     }
 

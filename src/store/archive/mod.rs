@@ -9,9 +9,9 @@
 //! current            -> generation-N, where the file system has links; only for other programs
 //! generation-N/      not written again once it is current
 //!     manifest.json  the parts, their checksums and sums
-//!     index          an entry for each source: whether its file changed, its links, where its facts are
 //!     sessions/, turns/, …, one parquet file per part
 //!     facts/         the content of each source before the ledger, one file per part
+//!     index/         an entry for each source: whether its file changed, its links, where its facts are; one file per part
 //! ```
 //!
 //! Any engine reads `current/turns/*.parquet`. A part contains whole groups of sources, which nothing links to other parts
@@ -21,9 +21,9 @@
 //! An interrupted process leaves the current generation and a directory `next`, which the next writer removes. The generation before
 //! the current one stays until the next write, and any generation as long as a reader has a [`Snapshot`] of it.
 //!
-//! Damage: the manifest contains the hash of its own text and those of all other files of its generation, and every file is compared
-//! with its hash before it is read. The facts of each source have a checksum in the index, so that [`Archive::repair`] keeps all but
-//! those that are damaged.
+//! Damage: the manifest contains the hash of its own text, and the hashes, sizes and times of all other files of its generation. A file
+//! that does not have its size and time is compared with its hash before it is read. The facts of each source have a checksum in the
+//! index, so that [`Archive::repair`] keeps all but those that are damaged.
 
 mod check;
 mod disk;

@@ -1,7 +1,7 @@
 //! Recovers a damaged archive: keeps what is intact, and lists the sources that have to be read again.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 
 use polars::prelude::*;
@@ -11,7 +11,7 @@ use super::error::{Error, Problem};
 use super::facts;
 use super::generations::Snapshot;
 use super::hashed_file::{self, Checksum};
-use super::index::Sources;
+use super::index::{IndexEntry, Sources};
 use super::layout::{self, FACTS, MANIFEST, POINTER, PRICES, file_of};
 use super::manifest::{Manifest, Part, Sums};
 use super::open::Archive;
@@ -28,6 +28,9 @@ const DAMAGED_PRICES: &str = "prices.damaged";
 
 /// What is done about a damaged pointer.
 const POINTER_IS_DAMAGED: &str = "it is written again; the newest generation that can be read is used";
+
+/// What is done about a damaged manifest, table or index.
+const IS_WRITTEN_AGAIN: &str = "it is written again";
 
 /// A repair that has begun. Nothing of the archive changes before [`Writer::commit`], except that damaged prices are renamed, and
 /// histories of repositories are repaired.
@@ -48,12 +51,12 @@ pub struct Repair {
 pub struct Lost {
     /// Its path, as in the table `sources`.
     pub path: String,
-    /// `None` if the index is damaged too.
+    /// `None` if the index of its part is damaged too.
     stamp: Option<Fingerprint>,
 }
 
 impl Lost {
-    /// Whether the file that was read now has the same content as before; `None` if the index is damaged too.
+    /// Whether the file that was read now has the same content as before; `None` if the index of its part is damaged too.
     pub fn is_same(&self, source: &Source) -> Option<bool> {
         let before = self.stamp.as_ref()?.content_hash?;
         Some(Fingerprint::of(source).content_hash == Some(before))
@@ -84,13 +87,7 @@ impl Archive {
         let mut damaged = Vec::new();
         let snapshot = self.readable_generation(&mut problems, &mut damaged)?;
         let intact = parts_with_intact_facts(&snapshot, &mut problems);
-        let mut found = match snapshot.sources() {
-            Ok(sources) => Found::of_index(&snapshot, sources, &intact),
-            Err(error) => {
-                problems.push(Problem::of(error, "it is written again"));
-                Found::without_index(&snapshot, &intact, &mut problems)
-            }
-        };
+        let mut found = Found::of(&snapshot, &intact, &mut problems);
         if let Err(error) = self.own_prices() {
             let (from, to) = (self.folder().join(PRICES), layout::unused(&self.folder().join(DAMAGED_PRICES)));
             disk::rename(&from, &to).map_err(Error::file(&from))?;
@@ -127,10 +124,11 @@ impl Archive {
         while let Some(folder) = folders.pop() {
             let path = folder.join(MANIFEST);
             match Manifest::read_damaged(&path) {
-                Ok((manifest, is_intact)) => {
+                Ok((mut manifest, is_intact)) => {
                     if !is_intact {
                         // All that it contains is compared with the files, or computed again.
-                        problems.push(Problem::of(Error::changed(path.clone()), "it is written again"));
+                        manifest.parts.extend(unlisted_parts(&folder, &manifest));
+                        problems.push(Problem::of(Error::changed(path.clone()), IS_WRITTEN_AGAIN));
                     }
                     return Snapshot::of(folder, manifest, MANIFEST);
                 }
@@ -170,27 +168,36 @@ fn parts_with_intact_facts(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> 
                 Err(error) if kind == FACTS => {
                     problems.push(Problem::of(error, "the damaged sources are read again from their logs"));
                 }
-                Err(error) => problems.push(Problem::of(error, "it is written again")),
+                Err(error) => problems.push(Problem::of(error, IS_WRITTEN_AGAIN)),
             }
         }
     }
     intact
 }
 
-/// Restores the manifest of a generation: its parts are its files of facts. Their tables and the index have to be written again. `None`
+/// Restores the manifest of a generation: its parts are its files of facts. Their tables and indexes have to be written again. `None`
 /// if not all facts can be read.
 fn manifest_of_facts(folder: &Path) -> Option<Manifest> {
-    let mut parts = Vec::new();
-    for entry in fs::read_dir(folder.join(FACTS)).ok()? {
-        let entry = entry.ok()?;
-        let path = entry.path();
-        let rows = facts::scan(&mut open_file(&path).ok()?).ok()?.len();
-        let (bytes, hash) = hashed_file::checksum(&path).ok()?;
-        let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows, modified_at: None })].into();
-        parts.push(Part { name: entry.file_name().into_string().ok()?, files, sums: Sums::default(), undated: None });
-    }
+    let entries = fs::read_dir(folder.join(FACTS)).ok()?;
+    let parts = entries.map(|entry| part_of_facts(&entry.ok()?)).collect::<Option<Vec<_>>>()?;
     let generation = layout::number_of(folder.file_name()?.to_str()?).unwrap_or_default();
     (!parts.is_empty()).then(|| Manifest { generation, parts, ..Manifest::default() })
+}
+
+/// The part to which a file of facts belongs, with this file alone; `None` if the facts cannot be read.
+fn part_of_facts(entry: &DirEntry) -> Option<Part> {
+    let path = entry.path();
+    let rows = facts::scan(&mut open_file(&path).ok()?).ok()?.len();
+    let (bytes, hash) = hashed_file::checksum(&path).ok()?;
+    let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows, modified_at: None })].into();
+    Some(Part { name: entry.file_name().into_string().ok()?, files, sums: Sums::default(), undated: None })
+}
+
+/// The parts in the directory of a generation whose facts can be read, and which its damaged manifest does not list.
+fn unlisted_parts(folder: &Path, manifest: &Manifest) -> Vec<Part> {
+    let is_unlisted = |part: &Part| manifest.parts.iter().all(|listed| listed.name != part.name);
+    let entries = fs::read_dir(folder.join(FACTS)).into_iter().flatten().flatten();
+    entries.filter_map(|entry| part_of_facts(&entry)).filter(is_unlisted).collect()
 }
 
 /// The sources of a damaged archive.
@@ -206,41 +213,63 @@ struct Found {
 }
 
 impl Found {
-    /// Finds them by the index. In a damaged file of facts the checksum of each source decides.
-    fn of_index(snapshot: &Snapshot, sources: Sources, intact: &BTreeSet<usize>) -> Self {
+    /// Finds them by the indexes; where these are damaged, by the facts. `intact` are the positions of the parts with intact facts.
+    fn of(snapshot: &Snapshot, intact: &BTreeSet<usize>, problems: &mut Vec<Problem>) -> Self {
+        let Manifest { index, parts, .. } = &snapshot.manifest;
         let mut found = Self::default();
-        for (path, entry) in sources {
-            if intact.contains(&entry.facts.part) {
-                found.known.insert(path, entry);
-                continue;
-            }
-            match snapshot.load_facts(entry.facts) {
-                Ok(source) if source.path == path => found.read.push(source),
-                _ => found.lost.push(Lost { path, stamp: Some(entry.stamp) }),
+        // Before version 9.
+        let index_of_all = index.as_ref().map(|_| snapshot.sources());
+        let is_of_all = matches!(index_of_all, Some(Ok(_)));
+        match index_of_all {
+            Some(Ok(sources)) => found.add_of_index(snapshot, sources, intact),
+            Some(Err(error)) => problems.push(Problem::of(error, IS_WRITTEN_AGAIN)),
+            None => {}
+        }
+        for (position, part) in parts.iter().enumerate().filter(|_| !is_of_all) {
+            match snapshot.sources_of(position, part) {
+                Ok(sources) => found.add_of_index(snapshot, sources, intact),
+                Err(_) => problems.extend(found.add_without_index(snapshot, part, intact.contains(&position))),
             }
         }
+        found.lost.sort_by(|a, b| a.path.cmp(&b.path));
         found
     }
 
-    /// Finds them by the facts of the parts; of parts whose facts are damaged too, by the paths in the table of sources.
-    fn without_index(snapshot: &Snapshot, intact: &BTreeSet<usize>, problems: &mut Vec<Problem>) -> Self {
-        let mut found = Self::default();
-        for (index, part) in snapshot.manifest.parts.iter().enumerate() {
-            let path = snapshot.folder.join(file_of(&part.name, FACTS));
-            let sources = open_file(&path).and_then(|mut file| facts::scan(&mut file));
-            match sources {
-                Ok(sources) if intact.contains(&index) => found.read.extend(sources),
-                _ => match paths_of(&snapshot.folder, part) {
-                    Ok(paths) => found.lost.extend(paths.into_iter().map(|path| Lost { path, stamp: None })),
-                    Err(error) => {
-                        found.is_incomplete = true;
-                        let what = format!("the sources in it and their paths are lost: {error}");
-                        problems.push(Problem { path, what });
-                    }
-                },
+    /// Adds sources of an index. In a damaged file of facts the checksum of each source decides.
+    fn add_of_index(
+        &mut self,
+        snapshot: &Snapshot,
+        sources: impl IntoIterator<Item = (String, Box<IndexEntry>)>,
+        intact: &BTreeSet<usize>,
+    ) {
+        for (path, entry) in sources {
+            if intact.contains(&entry.facts.part) {
+                self.known.insert(path, entry);
+                continue;
+            }
+            match snapshot.load_facts(entry.facts) {
+                Ok(source) if source.path == path => self.read.push(source),
+                _ => self.lost.push(Lost { path, stamp: Some(entry.stamp) }),
             }
         }
-        found
+    }
+
+    /// Adds the sources of a part by its facts; if these are damaged too, by the paths in its table of sources.
+    fn add_without_index(&mut self, snapshot: &Snapshot, part: &Part, has_intact_facts: bool) -> Option<Problem> {
+        let path = snapshot.folder.join(file_of(&part.name, FACTS));
+        let sources = open_file(&path).and_then(|mut file| facts::scan(&mut file));
+        match sources {
+            Ok(sources) if has_intact_facts => self.read.extend(sources),
+            _ => match paths_of(&snapshot.folder, part) {
+                Ok(paths) => self.lost.extend(paths.into_iter().map(|path| Lost { path, stamp: None })),
+                Err(error) => {
+                    self.is_incomplete = true;
+                    let what = format!("the sources in it and their paths are lost: {error}");
+                    return Some(Problem { path, what });
+                }
+            },
+        }
+        None
     }
 }
 

@@ -1,8 +1,10 @@
-//! The current generation with its index: what is known of each source.
+//! The current generation with the indexes of its parts: what is known of each source.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
 
 use super::error::Error;
 use super::facts::{self, Chunks};
@@ -15,7 +17,7 @@ use super::open::Archive;
 use crate::input::open::{open_file, read_file};
 use crate::model::source::Source;
 
-/// The current generation with its index.
+/// The current generation with its sources.
 #[derive(Debug, Default)]
 pub struct State {
     /// The generation; `None` if the archive is new.
@@ -52,7 +54,7 @@ fn in_no_part() -> Error {
 }
 
 impl Archive {
-    /// The current generation with its index; empty if there is no archive yet.
+    /// The current generation with its sources; empty if there is no archive yet.
     pub(super) fn state(&self) -> Result<State, Error> {
         let snapshot = match self.snapshot() {
             Ok(snapshot) => snapshot,
@@ -109,13 +111,35 @@ impl Snapshot {
         chunks.load(&mut file).map_err(Error::file(&path))
     }
 
-    /// The index, once it is known to be intact.
+    /// All sources, once the indexes are known to be intact.
     pub(super) fn sources(&self) -> Result<Sources, Error> {
-        let path = self.folder.join(INDEX);
-        let bytes = read_file(&path, u64::MAX).map_err(Error::listed(&path))?;
-        if hash(&bytes) != self.manifest.index {
-            return Err(Error::changed(path));
+        if let Some(hash) = &self.manifest.index {
+            return Ok(read_index(&self.folder.join(INDEX), Some(hash))?.into_iter().collect());
         }
-        index::decode(&bytes).map_err(Error::file(&path))
+        let parts = self.manifest.parts.par_iter().enumerate();
+        let sources = parts.map(|(position, part)| self.sources_of(position, part)).collect::<Result<Vec<_>, _>>()?;
+        Ok(sources.into_iter().flatten().collect())
     }
+
+    /// The sources of the part at this position in the manifest, once its index is known to be intact.
+    ///
+    /// # Errors
+    /// When the index cannot be read or is damaged.
+    pub(super) fn sources_of(&self, position: usize, part: &Part) -> Result<Vec<(String, Box<IndexEntry>)>, Error> {
+        let path = self.folder.join(file_of(&part.name, INDEX));
+        let mut sources = read_index(&path, part.files.get(INDEX).map(|listed| &listed.hash))?;
+        for (_, entry) in &mut sources {
+            entry.facts.part = position;
+        }
+        Ok(sources)
+    }
+}
+
+/// The sources in the file of an index with this hash.
+fn read_index(path: &Path, expected: Option<&String>) -> Result<Vec<(String, Box<IndexEntry>)>, Error> {
+    let bytes = read_file(path, u64::MAX).map_err(Error::listed(path))?;
+    if expected != Some(&hash(&bytes)) {
+        return Err(Error::changed(path.to_owned()));
+    }
+    index::decode(&bytes).map_err(Error::file(path))
 }

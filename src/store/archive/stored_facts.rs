@@ -13,7 +13,7 @@ impl Snapshot {
     /// Opens the facts of its sources.
     ///
     /// # Errors
-    /// When the index cannot be read or is damaged.
+    /// When an index cannot be read or is damaged.
     pub fn facts(self) -> Result<StoredFacts, Error> {
         let sources = self.sources()?;
         Ok(StoredFacts(State { sources, snapshot: Some(self) }))

@@ -1,7 +1,9 @@
 //! How archives of earlier versions are read, so that the next write upgrades them.
 //!
 //! Version 6 differs from version 7 in what names the current generation: the link `current`, on Windows a file that contains the
-//! name. Version 8 added the table `verdicts`, which is empty in archives of earlier versions. Facts and index are decoded as they are: fields that were added since have their defaults.
+//! name. Version 8 added the table `verdicts`, which is empty in archives of earlier versions. Version 9 has an index for each part, in
+//! which links are bytes; before, one file was the index of all parts. Facts and index are decoded as they are: fields that were added
+//! since have their defaults.
 
 use std::fs;
 use std::io;
@@ -54,6 +56,6 @@ fn has_all_files(folder: &Path, manifest: &Manifest) -> bool {
     let length =
         |name: &str| fs::metadata(folder.join(name)).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
     let mut files = manifest.parts.iter().flat_map(|part| part.files.iter().map(move |file| (part, file)));
-    length(INDEX).is_some()
+    (manifest.index.is_none() || length(INDEX).is_some())
         && files.all(|(part, (kind, checksum))| length(&file_of(&part.name, kind)) == Some(checksum.bytes))
 }

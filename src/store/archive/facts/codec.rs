@@ -1,4 +1,4 @@
-//! How facts and the index are encoded: `MessagePack` by `rmp-serde`, compressed by Snappy.
+//! How facts and indexes are encoded: `MessagePack` by `rmp-serde`, compressed by Snappy.
 //!
 //! Structures are arrays of the values of their fields, in the order of declaration. A reader accepts an array that is too short: the
 //! last fields have their defaults then. So a new field at the end of a structure needs no new version of the layout; any other

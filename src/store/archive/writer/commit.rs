@@ -18,12 +18,12 @@ use crate::store::archive::disk;
 use crate::store::archive::error::Error;
 use crate::store::archive::facts::{Chunk, Chunks, FactsFile, SettleBatch, codec, read_at};
 use crate::store::archive::generations::Snapshot;
-use crate::store::archive::index::{FactsPlace, IndexEntry, Sources};
-use crate::store::archive::layout::{FACTS, VERSION, file_of};
+use crate::store::archive::index::{self, FactsPlace, IndexEntry, Sources};
+use crate::store::archive::layout::{INDEX, VERSION, file_of, kinds};
 use crate::store::archive::manifest::{Manifest, Part};
 use crate::store::archive::part::{self, PartInputs, WrittenPart};
 use crate::store::archive::verdicts::session_keys;
-use crate::store::frames::{TABLES_OF_LOGS, schema_hash};
+use crate::store::frames::schema_hash;
 
 /// Raised when the same facts are reconciled to other tables, so that the next run computes them again.
 const LEDGER: u32 = 15;
@@ -84,7 +84,7 @@ impl Writer {
         let plan = Plan::of(items, dirty);
         let (mut manifest, sources, verdicts) = self.write_parts(plan, settled_with, &catalog)?;
         let WrittenVerdicts { unmatched, removed: removed_verdicts, repeated: repeated_verdicts } = verdicts;
-        self.finish(&mut manifest, &sources)?;
+        self.finish(&mut manifest)?;
         self.created.clear();
         let sums = manifest.sums();
         Ok(Written { sums, problems, is_damaged, unmatched, removed_verdicts, repeated_verdicts, sources })
@@ -99,7 +99,7 @@ impl Writer {
         catalog: &Catalog,
     ) -> Result<(Manifest, Sources, WrittenVerdicts), Error> {
         let generation = self.next_number();
-        for folder in TABLES_OF_LOGS.iter().chain([&FACTS]) {
+        for folder in kinds() {
             let path = self.next.join(folder);
             disk::create_folder(&path).map_err(Error::file(&path))?;
         }
@@ -259,7 +259,7 @@ impl Writer {
         let whole = (!whole.is_empty()).then_some(Ok(SettleBatch { sources: whole, has_more: false }));
         let batches = whole.into_iter().chain(in_batches.into_iter().flatten());
         let written = part::write(&self.next, name, batches, facts, &PartInputs { catalog, pool: &self.tables, keys })?;
-        let WrittenPart { part, places, settled, unmatched } = written;
+        let WrittenPart { mut part, places, settled, unmatched } = written;
         let statuses: BTreeMap<&str, SourceStatus> =
             settled.iter().map(|source| (source.path.as_str(), source.status)).collect();
         for (item, place) in items.iter_mut().zip(places) {
@@ -267,6 +267,9 @@ impl Writer {
                 FactsPlace { part: 0, offset: place.offset, length: place.length, checksum: place.checksum };
             item.entry.status = statuses.get(item.path.as_str()).copied().unwrap_or(item.entry.status);
         }
+        let path = self.next.join(file_of(&part.name, INDEX));
+        let entries: Vec<_> = items.iter().map(|item| (item.path.as_str(), &*item.entry)).collect();
+        part.files.insert(INDEX.to_owned(), index::write(&path, &entries).map_err(Error::file(&path))?);
         Ok(Done { part, items, unmatched })
     }
 

@@ -1,4 +1,4 @@
-//! Makes the next generation the current one: index and manifest, sync, rename, removal of old generations.
+//! Makes the next generation the current one: manifest, sync, rename, removal of old generations.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,30 +8,24 @@ use super::api::Writer;
 use crate::store::archive::disk::{self, Waited};
 use crate::store::archive::error::Error;
 use crate::store::archive::generations;
-use crate::store::archive::index::{self, Sources};
-use crate::store::archive::layout::{self, FACTS, INDEX, MANIFEST, POINTER, SPOOL, file_of, name_of};
+use crate::store::archive::layout::{self, MANIFEST, POINTER, SPOOL, file_of, kinds, name_of};
 use crate::store::archive::manifest::Manifest;
-use crate::store::frames::TABLES_OF_LOGS;
 
 impl Writer {
-    /// Writes the index and the manifest, and makes the generation the current one once all of it is synced to the disk.
-    pub(super) fn finish(&self, manifest: &mut Manifest, sources: &Sources) -> Result<(), Error> {
-        self.publish(manifest, sources).map_err(Error::file(&self.next))?;
+    /// Writes the manifest, and makes the generation the current one once all of it is synced to the disk.
+    pub(super) fn finish(&self, manifest: &mut Manifest) -> Result<(), Error> {
+        self.publish(manifest).map_err(Error::file(&self.next))?;
         self.clean_up(manifest.generation);
         Ok(())
     }
 
-    fn publish(&self, manifest: &mut Manifest, sources: &Sources) -> io::Result<()> {
-        // The parts are synced while the index is written.
+    fn publish(&self, manifest: &mut Manifest) -> io::Result<()> {
         disk::sync_all(|wait_for| {
             self.new_files(manifest).into_iter().for_each(|file| wait_for(Waited::File(file)));
-            manifest.index = index::write(&self.next.join(INDEX), sources)?.hash;
             manifest.write(&self.next.join(MANIFEST))?;
             disk::remove_file(&self.next.join(SPOOL))?;
-            for file in [INDEX, MANIFEST] {
-                wait_for(Waited::File(self.next.join(file)));
-            }
-            for folder in TABLES_OF_LOGS.iter().chain([&FACTS, &""]) {
+            wait_for(Waited::File(self.next.join(MANIFEST)));
+            for folder in kinds().chain([""]) {
                 wait_for(Waited::Folder(self.next.join(folder)));
             }
             if self.is_new() {
