@@ -45,5 +45,5 @@ pub mod verdict_files;
 
 pub use fingerprint::Fingerprint;
 pub use options::Options;
-pub use pipeline::{PathSet, Progress, ReadSummary, inspect, read, read_into};
+pub use pipeline::{FilesToRead, PathSet, Progress, ReadSummary, find, inspect, read, read_found_into, read_into};
 pub use run::{FileRead, Shapes, Sink};

@@ -106,6 +106,20 @@ pub fn read(options: &Options, known: &BTreeMap<String, Fingerprint>, progress: 
     taken
 }
 
+/// The files that a run has to read, or to compare with what an earlier run read.
+#[derive(Debug)]
+pub struct FilesToRead {
+    found: Vec<Found>,
+    errors: Vec<discover::Error>,
+}
+
+/// Finds the files at and below the roots.
+pub fn find(options: &Options) -> FilesToRead {
+    let (mut found, errors) = discover(&options.roots, options.except.as_deref());
+    found.retain(|file| file.modified_at.is_none() || file.modified_at >= options.written_since);
+    FilesToRead { found, errors }
+}
+
 /// As [`read`], but passes each file to `sink` as soon as it is read, in any order, so that they are never all in memory.
 pub fn read_into<'a>(
     options: &Options,
@@ -113,8 +127,18 @@ pub fn read_into<'a>(
     progress: &Progress,
     sink: &impl Sink,
 ) -> ReadSummary {
-    let (mut found, mut errors) = discover(&options.roots, options.except.as_deref());
-    found.retain(|file| file.modified_at.is_none() || file.modified_at >= options.written_since);
+    read_found_into(find(options), options, known, progress, sink)
+}
+
+/// As [`read_into`], for files that [`find`] found with the same options.
+pub fn read_found_into<'a>(
+    files: FilesToRead,
+    options: &Options,
+    known: impl Fn(&str) -> Option<&'a Fingerprint> + Sync,
+    progress: &Progress,
+    sink: &impl Sink,
+) -> ReadSummary {
+    let FilesToRead { found, mut errors } = files;
     progress.start(&found);
     let read = Mutex::new(PathSet(HashSet::new()));
     let emit = |file: FileRead| {

@@ -74,12 +74,13 @@ pub fn read_into(archive: &Archive, mut options: Options) -> anyhow::Result<Opti
     if archive.is_being_written() {
         say(&format!("waiting for another process that writes {}", archive.folder().display()));
     }
-    let writer = archive.write()?;
-    options.earlier_stdin = writer.earlier_stdin();
     let start = Instant::now();
     let progress = Progress::default();
+    let opened = watched(Stage::Reading(&progress), || archive.write_beside(|| ingest::find(&options)));
+    let (writer, found) = opened?;
+    options.earlier_stdin = writer.earlier_stdin();
     let parts = writer.progress();
-    let read = || ingest::read_into(&options, |path| writer.known(path), &progress, &writer);
+    let read = || ingest::read_found_into(found, &options, |path| writer.known(path), &progress, &writer);
     let run = watched(Stage::Reading(&progress), read);
     run.errors.iter().for_each(complain_of_path);
     let files = Files { read: run.read, unchanged: run.unchanged.iter().map(String::as_str).collect() };

@@ -90,9 +90,17 @@ impl Archive {
     /// # Errors
     /// When the directory contains something else or an archive of another version, or cannot be read or written.
     pub fn write(&self) -> Result<Writer, Error> {
+        Ok(self.write_beside(|| ())?.0)
+    }
+
+    /// As [`Self::write`], and does other work while the indexes are read.
+    ///
+    /// # Errors
+    /// Those of [`Self::write`].
+    pub fn write_beside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<(Writer, T), Error> {
         let lock = self.lock()?;
-        let state = self.state()?;
-        Writer::with_state(self.clone(), lock, state)
+        let (state, done) = rayon::join(|| self.state(), work);
+        Ok((Writer::with_state(self.clone(), lock, state?)?, done))
     }
 }
 

@@ -1,5 +1,7 @@
 //! How sources are divided into parts of about the same size, and in which order the parts are written.
 
+use foldhash::HashSet;
+
 use super::plan::Item;
 use super::stage::FactsLocation;
 use crate::store::archive::facts::PART_BYTES;
@@ -56,9 +58,25 @@ impl<T> Queue<T> {
 /// Facts of this size or more are at least two parts, which two threads write.
 const TWO_PARTS: u64 = PART_BYTES / 4 * 3;
 
+/// Parts with fewer bytes of facts are small.
+pub const SMALL_PART: u64 = PART_BYTES / 4;
+
+/// Divides the sources whose parts are written again into parts of whole groups. Those of groups that this run changed are in other
+/// parts than the rest, unless the rest is small: a log that changed often changes again soon, and then only a small part is written
+/// again.
+pub fn divide_changed(items: Vec<Item>) -> Vec<Vec<Item>> {
+    let groups: HashSet<usize> = items.iter().filter(|item| item.is_new()).map(|item| item.group).collect();
+    let is_of_rest = |item: &Item| !groups.contains(&item.group);
+    let rest = items.iter().filter(|item| is_of_rest(item)).map(Item::weight).fold(0, u64::saturating_add);
+    let (rest, changed) = if rest < SMALL_PART { (Vec::new(), items) } else { items.into_iter().partition(is_of_rest) };
+    let divided =
+        [changed, rest].map(|items| divide(items.into_iter().map(|item| (item.group, item)).collect(), Item::weight));
+    divided.into_iter().flatten().collect()
+}
+
 /// Divides items with the numbers of their groups into parts: whole groups, together about [`PART_BYTES`] or less. They are an even
 /// number of about the same size: most machines have an even number of threads, which then end together.
-pub fn divide<T>(items: Vec<(usize, T)>, length_of: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
+fn divide<T>(items: Vec<(usize, T)>, length_of: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
     let total = items.iter().fold(0_u64, |sum, (_, item)| sum.saturating_add(length_of(item)));
     let count = match total.saturating_add(PART_BYTES / 2) / PART_BYTES {
         _ if total < TWO_PARTS => 1,
@@ -91,6 +109,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::model::source::Source;
+    use crate::store::archive::facts::Chunks;
+    use crate::store::archive::index::IndexEntry;
 
     /// The minimum size of most parts.
     const HALF: u64 = PART_BYTES / 2;
@@ -134,6 +155,24 @@ mod tests {
         ];
         assert_eq!(sizes(&small), [20, 20, 20, 20]);
         assert_eq!(divide(vec![(1, u64::MAX), (2, u64::MAX)], |it| *it).len(), 2);
+    }
+
+    #[test]
+    fn groups_that_changed_are_apart_from_a_rest_that_is_not_small() {
+        let item = |path: &str, group, is_new, length| {
+            let mut entry = Box::new(IndexEntry::of(&Source::default(), false, [].into()));
+            entry.facts.length = length;
+            let facts = if is_new { FactsLocation::Spool(Chunks::one(0, length)) } else { FactsLocation::Part };
+            Item { path: path.to_owned(), entry, facts, group, is_alone: false }
+        };
+        let paths = |length_of_rest| {
+            let items = [("a", 1, false, 9), ("b", 1, true, 9), ("c", 2, false, length_of_rest), ("d", 3, true, 9)];
+            let items = items.map(|(path, group, is_new, length)| item(path, group, is_new, length));
+            let parts = divide_changed(items.into());
+            parts.iter().map(|part| part.iter().map(|item| item.path.as_str()).collect()).collect::<Vec<String>>()
+        };
+        assert_eq!(paths(SMALL_PART), ["abd", "c"]);
+        assert_eq!(paths(9), ["abcd"]);
     }
 
     #[test]

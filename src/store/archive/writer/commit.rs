@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::api::{Writer, Written};
-use super::batches::{Queue, bytes_in_memory, divide};
+use super::batches::{Queue, bytes_in_memory, divide_changed};
 use super::plan::{Item, Plan};
 use super::stage::{FactsLocation, InMemory};
 use crate::ledger::{self, Repeated, SessionKeys, Unmatched};
@@ -104,22 +104,24 @@ impl Writer {
             disk::create_folder(&path).map_err(Error::file(&path))?;
         }
         let mut manifest = Manifest { generation, settled_with, prices: Some(catalog.date), ..Manifest::default() };
-        let mut sources = Sources::new();
+        // A map is built of all sources at once in a tenth of the time of one by one.
+        let mut sources: Vec<(String, Box<IndexEntry>)> = Vec::new();
         let mut new_positions = BTreeMap::new();
         for (position, part) in self.state.parts().iter().enumerate() {
             if !plan.dirty.contains(&position) {
-                self.link(part)?;
                 new_positions.insert(position, manifest.parts.len());
                 manifest.parts.push(part.clone());
             }
         }
         for mut item in plan.kept {
             item.entry.facts.part = new_positions.get(&item.entry.facts.part).copied().unwrap_or_default();
-            sources.insert(item.path, item.entry);
+            sources.push((item.path, item.entry));
         }
-        let changed = plan.changed.into_iter().map(|item| (item.group, item)).collect();
-        let parts = divide(changed, Item::weight);
+        let parts = divide_changed(plan.changed);
         let last = parts.len();
+        let link = || manifest.parts.iter().try_for_each(|part| self.link(part));
+        let (linked, written) = rayon::join(link, || self.write_in_parallel(parts, generation, catalog));
+        linked?;
         let mut add = |(part, items): (Part, Vec<Item>), manifest: &mut Manifest| {
             let position = manifest.parts.len();
             manifest.parts.push(part);
@@ -128,7 +130,7 @@ impl Writer {
                 (item.path, item.entry)
             }));
         };
-        for written in self.write_in_parallel(parts, generation, catalog) {
+        for written in written {
             let Done { part, items, .. } = written?;
             add((part, items), &mut manifest);
         }
@@ -147,7 +149,7 @@ impl Writer {
                 add((written.part, written.items), &mut manifest);
             }
         }
-        Ok((manifest, sources, WrittenVerdicts { unmatched, removed, repeated }))
+        Ok((manifest, sources.into_iter().collect(), WrittenVerdicts { unmatched, removed, repeated }))
     }
 
     /// Finds the imported verdicts that repeat others: they are not listed.

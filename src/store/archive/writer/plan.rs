@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use foldhash::HashSet;
 
 use super::api::Writer;
+use super::batches::SMALL_PART;
 use super::stage::{FactsLocation, StagedSource};
 use crate::ledger;
-use crate::store::archive::facts::PART_BYTES;
 use crate::store::archive::index::IndexEntry;
 use crate::store::archive::layout::FACTS;
 
-/// More parts than this that are smaller than a quarter of [`PART_BYTES`] are joined.
+/// More parts than this that are smaller than [`SMALL_PART`] are joined.
 const MAX_SMALL_PARTS: usize = 8;
 
 /// A source of the next generation.
@@ -28,7 +28,7 @@ pub struct Item {
 
 impl Item {
     /// Whether this run added it.
-    fn is_new(&self) -> bool {
+    pub fn is_new(&self) -> bool {
         !matches!(self.facts, FactsLocation::Part)
     }
 
@@ -94,9 +94,9 @@ impl Writer {
     }
 }
 
-/// The positions of parts with facts of less than a quarter of [`PART_BYTES`].
+/// The positions of parts with facts of less than [`SMALL_PART`].
 fn small_parts(facts: impl Iterator<Item = Option<u64>>) -> Vec<usize> {
-    let is_small = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes < PART_BYTES / 4);
+    let is_small = |bytes: Option<u64>| bytes.is_some_and(|bytes| bytes < SMALL_PART);
     facts.enumerate().filter(|(_, bytes)| is_small(*bytes)).map(|(position, _)| position).collect()
 }
 
