@@ -915,6 +915,37 @@ fn a_snapshot_is_read_beside_any_number_of_writers() {
     assert!(!archive.folder().join("generation-1").exists());
 }
 
+/// Parts whose times are all before a time are not read for what happened since; no row since then is missing.
+#[test]
+fn recent_tables_have_all_recent_rows() {
+    let archive = Archive::at(tempfile::tempdir().unwrap().keep());
+    for format in ["pi-session", "claude-transcript", "codex-rollout", "drover-events"] {
+        ingest(&archive, &[root().join("sample-logs").join(format)]);
+    }
+    let snapshot = archive.snapshot().unwrap();
+    let columns = [("sessions", "ended_at"), ("turns", "occurred_at"), ("limits", "resets_at")];
+    let mut left_out = 0;
+    for (table, column) in columns {
+        let times = snapshot.tables().unwrap().table(table).select([col(column)]).unique(None, UniqueKeepStrategy::Any);
+        let times = times.collect().unwrap().column(column).unwrap().datetime().unwrap().physical().clone();
+        let since = times.iter().flatten().chain([i64::MAX]).map(Time::from_micros);
+        for since in since {
+            let recent = |frames: Frames| {
+                let is_recent = col(column).gt_eq(frames::time_value(since));
+                let rows = frames.table(table).filter(is_recent).collect().unwrap();
+                sorted(&rows)
+            };
+            let tables = snapshot.recent_tables(&[table], since).unwrap();
+            let all = snapshot.tables().unwrap();
+            let height = |frames: &Frames| frames.table(table).collect().unwrap().height();
+            left_out += height(&all) - height(&tables);
+            assert!(recent(tables).equals_missing(&recent(all)), "{table} since {since:?}");
+        }
+    }
+    assert!(left_out > 0);
+    fs::remove_dir_all(archive.folder()).unwrap();
+}
+
 /// A check reads one state, which stays until it is done, so that writers next to it cause no reports of damage.
 #[test]
 fn a_check_beside_a_writer_reports_no_damage() {

@@ -1,7 +1,7 @@
 //! The rows of all tables, after reconciliation; `store::frames` makes columns of them.
 
 use crate::base::text::{SharedStr, Symbol};
-use crate::base::time::Day;
+use crate::base::time::{Day, Time};
 use crate::model::repository::{CommitFileRow, CommitRow, PullRequestRow};
 use crate::model::session::{
     CostParts, Details, Event, FileChange, Limit, MatchedBy, SessionResult, Tokens, ToolCall, Turn, Verdict,
@@ -39,6 +39,14 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// The latest time of its sessions, turns and limits, at which a window of a limit can also end.
+    pub fn latest_time(&self) -> Option<Time> {
+        let of_sessions = self.sessions.iter().flat_map(|row| [row.session.started_at, row.session.ended_at]);
+        let of_turns = self.turns.iter().map(|row| row.turn.occurred_at);
+        let of_limits = self.limits.iter().flat_map(|row| [row.limit.occurred_at, row.limit.resets_at]);
+        of_sessions.chain(of_turns).chain(of_limits).flatten().max()
+    }
+
     /// Removes all rows, but not their capacity.
     pub fn clear(&mut self) {
         let Self { sessions, turns, tool_calls, file_changes, events, limits, verdicts, sources, .. } = self;

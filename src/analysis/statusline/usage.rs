@@ -108,12 +108,15 @@ fn answer(cached: &Cached, question: &Question<'_>) -> Usage {
 
 fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cached, Error> {
     let snapshot = archive.snapshot()?;
-    let tables = snapshot.some_tables(&[sessions::TABLE, turns::TABLE, limits::TABLE])?;
-    let [sessions, turns, limits] = [sessions::TABLE, turns::TABLE, limits::TABLE].map(|name| tables.table(name));
-    let edge = |is_end| Bound::Day(question.now.date()).edge(&question.now, WeekStart::Monday, is_end);
-    let (start, end) = (edge(false)?, edge(true)?);
+    let [start, end] =
+        [false, true].map(|is_end| Bound::Day(question.now.date()).edge(&question.now, WeekStart::Monday, is_end));
+    let (start, end) = (start?, end?);
     let now = question.now.timestamp();
     let earliest = now.checked_sub(Span::new().hours(24 * DAYS_BEFORE))?;
+    let micros = |time: Timestamp| Time::from_micros(time.as_microsecond());
+    let names = [sessions::TABLE, turns::TABLE, limits::TABLE];
+    let tables = snapshot.recent_tables(&names, micros(earliest.min(start)))?;
+    let [sessions, turns, limits] = names.map(|name| tables.table(name));
     let columns = [
         turns::RUNTIME,
         turns::SESSION_ID,
@@ -149,7 +152,6 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
     let frames = [("turns", recent.lazy()), ("limits", limits), ("sessions", sessions)];
     let frames: Frames = frames.into_iter().collect();
     let windows = windows(&frames, now, question.timezone, &least)?;
-    let micros = |time: Timestamp| Time::from_micros(time.as_microsecond());
     let today = Spent::of(today_usd, least.between(micros(start), micros(end), None)?);
     Ok(Cached { key, today, windows, sessions: std::collections::BTreeMap::new() })
 }

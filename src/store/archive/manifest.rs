@@ -107,6 +107,10 @@ pub struct Part {
     /// The rows without a time, of the tables that have such rows; `None` in parts of earlier versions of the program.
     #[serde(default)]
     pub undated: Option<BTreeMap<String, usize>>,
+    /// The latest time in its sessions, turns and limits, see [`Tables::latest_time`]; `None` if there is none that a manifest can
+    /// contain, and in parts of earlier versions of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest: Option<Time>,
 }
 
 impl Part {

@@ -65,6 +65,7 @@ pub fn write(
     let mut writers = writers.collect::<io::Result<Vec<_>>>().map_err(Error::file(generation))?;
     let mut sums = Sums::default();
     let mut undated = BTreeMap::new();
+    let mut latest = None;
     let mut settled = Vec::new();
     let mut sessions_before = 0;
     let mut unmatched = Vec::new();
@@ -77,6 +78,7 @@ pub fn write(
             unmatched.extend(ledger::find_sessions(&mut tables, keys));
         }
         sums = sums.plus(Sums::of(&tables));
+        latest = latest.max(tables.latest_time());
         // The row of a source that is in several batches counts the sessions of all of them.
         for source in &mut tables.sources {
             source.session_count += sessions_before;
@@ -109,7 +111,9 @@ pub fn write(
         Ok((files, places))
     };
     let (files, places) = finish().map_err(Error::file(generation))?;
-    Ok(WrittenPart { part: Part { name, files, sums, undated: Some(undated) }, places, settled, unmatched })
+    let latest = latest.filter(|time| time.can_be_parsed());
+    let part = Part { name, files, sums, undated: Some(undated), latest };
+    Ok(WrittenPart { part, places, settled, unmatched })
 }
 
 /// The file of a table.

@@ -190,7 +190,13 @@ fn part_of_facts(entry: &DirEntry) -> Option<Part> {
     let rows = facts::scan(&mut open_file(&path).ok()?).ok()?.len();
     let (bytes, hash) = hashed_file::checksum(&path).ok()?;
     let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows, modified_at: None })].into();
-    Some(Part { name: entry.file_name().into_string().ok()?, files, sums: Sums::default(), undated: None })
+    Some(Part {
+        name: entry.file_name().into_string().ok()?,
+        files,
+        sums: Sums::default(),
+        undated: None,
+        latest: None,
+    })
 }
 
 /// The parts in the directory of a generation whose facts can be read, and which its damaged manifest does not list.

@@ -9,9 +9,10 @@ use rayon::prelude::*;
 use super::error::Error;
 use super::generations::Snapshot;
 use super::history::Histories;
-use super::manifest::{Manifest, Part};
+use super::manifest::Part;
 use super::open::Archive;
 use super::table_files::scan;
+use crate::base::time::Time;
 use crate::store::frames::{self, Frames, TABLES, TABLES_OF_REPOSITORIES};
 
 /// The number of parts of a partition: see [`Frames::partitions`]. Nothing in a part depends on another one. Readers have several
@@ -43,21 +44,33 @@ impl Snapshot {
     /// # Errors
     /// Those of [`Self::tables`].
     pub fn some_tables(&self, names: &[&'static str]) -> Result<Frames, Error> {
-        let Self { folder, manifest, .. } = self;
+        self.tables_of_parts(&self.manifest.parts.iter().collect::<Vec<_>>(), names)
+    }
+
+    /// As [`Self::some_tables`], at least with all rows at or after `since`: parts whose times are all before it are left out.
+    ///
+    /// # Errors
+    /// Those of [`Self::tables`].
+    pub fn recent_tables(&self, names: &[&'static str], since: Time) -> Result<Frames, Error> {
+        let is_recent = |part: &&Part| part.latest.is_none_or(|latest| latest >= since);
+        self.tables_of_parts(&self.manifest.parts.iter().filter(is_recent).collect::<Vec<_>>(), names)
+    }
+
+    fn tables_of_parts(&self, parts: &[&Part], names: &[&'static str]) -> Result<Frames, Error> {
         let (of_repositories, names): (Vec<&'static str>, Vec<&'static str>) =
             names.iter().partition(|name| TABLES_OF_REPOSITORIES.contains(name));
         let files: Vec<(&'static str, TableFiles)> = names
             .par_iter()
-            .map(|name| Ok((*name, TableFiles::verified(manifest, folder, name)?)))
+            .map(|name| Ok((*name, TableFiles::verified(parts, &self.folder, name)?)))
             .collect::<Result<_, Error>>()?;
         let of_parts = |positions: Range<usize>| -> Result<Frames, Error> {
             files.iter().map(|(name, files)| Ok((*name, files.scan(&positions)?))).collect()
         };
-        let count = manifest.parts.len();
+        let count = parts.len();
         let starts = (0..count).step_by(PARTS_OF_PARTITION);
         let partitions = starts.map(|start| of_parts(start..count.min(start + PARTS_OF_PARTITION)));
         let partitions = partitions.collect::<Result<Vec<_>, _>>()?;
-        let is_dated = |name: &&'static str| manifest.parts.iter().all(|part| part.undated_rows(name) == Some(0));
+        let is_dated = |name: &&'static str| parts.iter().all(|part| part.undated_rows(name) == Some(0));
         let dated = names.iter().copied().filter(is_dated);
         let histories = if of_repositories.is_empty() { Histories::default() } else { self.histories()? };
         let of_repositories: Vec<_> =
@@ -76,9 +89,9 @@ struct TableFiles {
 
 impl TableFiles {
     /// The files in the directory of a generation, once they are verified.
-    fn verified(manifest: &Manifest, folder: &Path, name: &str) -> Result<Self, Error> {
+    fn verified(parts: &[&Part], folder: &Path, name: &str) -> Result<Self, Error> {
         let has_rows = |part: &Part| part.files.get(name).is_some_and(|file| file.rows > 0);
-        let parts = manifest.parts.par_iter().enumerate().filter(|(_, part)| has_rows(part));
+        let parts = parts.par_iter().enumerate().filter(|(_, part)| has_rows(part));
         let files = parts.map(|(position, part)| {
             let path = part.verified_file(folder, name)?;
             Ok((position, PlRefPath::try_from_path(&path)?))
