@@ -1,14 +1,21 @@
 //! The index of a part: an entry for each of its sources, so that an unchanged source is not read again and its facts are found.
+//!
+//! The links of the sources are after all entries: they are most of the file, and only a run that changes something needs them.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::ops::Range;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use twox_hash::XxHash3_64;
 
+use super::error::Error;
 use super::facts::codec;
 use super::hashed_file::{self, Checksum};
 use crate::ingest::Fingerprint;
+use crate::input::open::open_file;
 use crate::model::health::Reason;
 use crate::model::known_places::PlaceKinds;
 use crate::model::source::{Source, SourceStatus};
@@ -27,8 +34,7 @@ pub struct IndexEntry {
     /// Its status after the ledger, which finds duplicates.
     pub status: SourceStatus,
     /// Sources with a common link may contain the same sessions: see [`crate::ledger::links`].
-    #[serde(with = "stored_links")]
-    pub(super) links: Box<[u64]>,
+    pub(super) links: Links,
     /// Where its facts are stored.
     pub(super) facts: FactsPlace,
     /// Whether it contains imported verdicts. Such sources have a part of their own, as their sessions are in any part.
@@ -65,7 +71,7 @@ impl IndexEntry {
             rejects: source.health.rejects.iter().map(|reject| (reject.reason, reject.lines)).collect(),
             unknown_records: source.health.unknown_records,
             status: source.status,
-            links,
+            links: Links::Known(links),
             facts: FactsPlace::default(),
             has_verdicts: !source.verdicts.is_empty(),
             known_places: if has_spilled_sessions { all_places() } else { PlaceKinds::known(&source.sessions).bits() },
@@ -82,62 +88,120 @@ const fn all_places() -> u8 {
     PlaceKinds::ALL.bits()
 }
 
-/// Writes an index of sources with their paths.
+/// Bytes before the entries: their length, their XXH3-64, and that of the links.
+const HEADER: usize = 24;
+
+/// Writes the index of a part, whose sources have known links.
 ///
 /// # Errors
 /// When the file cannot be written.
 pub fn write(path: &Path, sources: &[(&str, &IndexEntry)]) -> io::Result<Checksum> {
-    use std::io::Write as _;
-    let bytes = codec::encode(sources)?;
-    hashed_file::write_file(path, sources.len(), |file| file.write_all(&bytes))
+    let entries = codec::encode(sources)?;
+    let mut links = Vec::new();
+    for (_, entry) in sources {
+        let Links::Known(known) = &entry.links else { return Err(io::Error::other("links are not read yet")) };
+        links.extend(known.iter().flat_map(|link| link.to_le_bytes()));
+    }
+    let numbers = [entries.len() as u64, XxHash3_64::oneshot(&entries), XxHash3_64::oneshot(&links)];
+    hashed_file::write_file(path, sources.len(), |file| {
+        file.write_all(numbers.map(u64::to_le_bytes).as_flattened())?;
+        file.write_all(&entries)?;
+        file.write_all(&links)
+    })
 }
 
-/// Decodes an index.
+/// The sources in the index of a part, once they are known to be intact. Their links are not read.
 ///
 /// # Errors
-/// When the bytes are not an index.
+/// When the file cannot be read or is damaged.
+pub fn read(path: &Path) -> Result<Vec<(String, Box<IndexEntry>)>, Error> {
+    let read = || {
+        let mut file = open_file(path)?;
+        let [length, hash, _] = read_header(&mut file)?;
+        let mut bytes = Vec::new();
+        file.take(length).read_to_end(&mut bytes)?;
+        Ok((XxHash3_64::oneshot(&bytes) == hash).then_some(bytes))
+    };
+    let bytes = read().map_err(Error::listed(path))?.ok_or_else(|| Error::changed(path.to_owned()))?;
+    let mut sources = decode(&bytes).map_err(Error::file(path))?;
+    let mut before = 0_usize;
+    for (_, entry) in &mut sources {
+        if let Links::Stored(positions) = &mut entry.links {
+            *positions = before..before.saturating_add(positions.end);
+            before = positions.end;
+        }
+    }
+    Ok(sources)
+}
+
+/// The links of all sources in the index of a part, once they are known to be intact.
+///
+/// # Errors
+/// When the file cannot be read or is damaged.
+pub fn read_links(path: &Path) -> Result<Vec<u64>, Error> {
+    let read = || {
+        let mut file = open_file(path)?;
+        let [length, _, hash] = read_header(&mut file)?;
+        file.seek(SeekFrom::Start(length.saturating_add(HEADER as u64)))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let (links, rest) = bytes.as_chunks();
+        let is_intact = rest.is_empty() && XxHash3_64::oneshot(&bytes) == hash;
+        Ok(is_intact.then(|| links.iter().map(|link| u64::from_le_bytes(*link)).collect()))
+    };
+    read().map_err(Error::listed(path))?.ok_or_else(|| Error::changed(path.to_owned()))
+}
+
+fn read_header(file: &mut File) -> io::Result<[u64; 3]> {
+    let mut header = [0; HEADER];
+    file.read_exact(&mut header)?;
+    let mut numbers = [0; 3];
+    for (number, bytes) in numbers.iter_mut().zip(header.as_chunks().0) {
+        *number = u64::from_le_bytes(*bytes);
+    }
+    Ok(numbers)
+}
+
+/// Decodes the entries of an index, or an index of a version before 9, which was entries only.
+///
+/// # Errors
+/// When the bytes are not entries.
 pub fn decode(bytes: &[u8]) -> io::Result<Vec<(String, Box<IndexEntry>)>> {
     codec::decode(bytes)
 }
 
-/// Links as bytes, little-endian: they are most of an index, and this is read in a fifth of the time of numbers. Before version 9 they
-/// were numbers.
-mod stored_links {
-    use std::fmt;
+/// The links of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Links {
+    /// In memory.
+    Known(Box<[u64]>),
+    /// At these positions among the links of the part: see [`read_links`]. An entry contains only how many there are.
+    Stored(Range<usize>),
+}
 
-    use serde::de::{Deserializer, Error, SeqAccess, Visitor};
-    use serde::ser::Serializer;
-
-    pub fn serialize<S: Serializer>(links: &[u64], serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes: Vec<u8> = links.iter().flat_map(|link| link.to_le_bytes()).collect();
-        serializer.serialize_bytes(&bytes)
+impl Serialize for Links {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let count = match self {
+            Self::Known(links) => links.len(),
+            Self::Stored(positions) => positions.len(),
+        };
+        count.serialize(serializer)
     }
+}
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[u64]>, D::Error> {
-        deserializer.deserialize_any(Links)
-    }
-
-    struct Links;
-
-    impl<'de> Visitor<'de> for Links {
-        type Value = Box<[u64]>;
-
-        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            formatter.write_str("links")
+impl<'de> Deserialize<'de> for Links {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Stored {
+            Count(usize),
+            /// Before version 9.
+            Links(Box<[u64]>),
         }
-
-        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-            let (links, []) = bytes.as_chunks() else { return Err(E::invalid_length(bytes.len(), &self)) };
-            Ok(links.iter().map(|link| u64::from_le_bytes(*link)).collect())
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<Self::Value, A::Error> {
-            let mut links = Vec::new();
-            while let Some(link) = numbers.next_element()? {
-                links.push(link);
-            }
-            Ok(links.into_boxed_slice())
-        }
+        Ok(match Stored::deserialize(deserializer)? {
+            Stored::Count(count) => Self::Stored(0..count),
+            Stored::Links(links) => Self::Known(links),
+        })
     }
 }
 
@@ -151,7 +215,7 @@ mod tests {
         let hashes = [None, Some("00ab".repeat(8)), Some("f".repeat(32))];
         for (path, content_hash) in ["b", "a", "c"].into_iter().zip(hashes) {
             let source = Source { path: path.to_owned(), bytes: 7, content_hash, ..Source::default() };
-            let mut entry = IndexEntry::of(&source, true, [4, u64::MAX].into());
+            let mut entry = IndexEntry::of(&source, true, [sources.len() as u64, u64::MAX].into());
             entry.rejects = vec![(Reason::NoUsage, 3)];
             entry.facts = FactsPlace { part: 1, offset: 1 << 40, length: 9, checksum: 7 };
             sources.push((path.to_owned(), Box::new(entry)));
@@ -161,6 +225,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("index");
         assert_eq!(write(&path, &entries).unwrap().rows, 3);
-        assert_eq!(decode(&std::fs::read(&path).unwrap()).unwrap(), sources);
+        let mut found = read(&path).unwrap();
+        let links = read_links(&path).unwrap();
+        for (_, entry) in &mut found {
+            let Links::Stored(positions) = &entry.links else { panic!("{:?}", entry.links) };
+            entry.links = Links::Known(links[positions.clone()].into());
+        }
+        assert_eq!(found, sources);
+
+        let whole = std::fs::read(&path).unwrap();
+        for position in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[position] ^= 1;
+            std::fs::write(&path, damaged).unwrap();
+            assert!(read(&path).is_err() || read_links(&path).is_err(), "{position}");
+        }
     }
 }

@@ -232,7 +232,7 @@ impl Found {
             None => {}
         }
         for (position, part) in parts.iter().enumerate().filter(|_| !is_of_all) {
-            match snapshot.sources_of(position, part) {
+            match snapshot.links_of(part).and_then(|_| snapshot.sources_of(position, part)) {
                 Ok(sources) => found.add_of_index(snapshot, sources, intact),
                 Err(_) => problems.extend(found.add_without_index(snapshot, part, intact.contains(&position))),
             }

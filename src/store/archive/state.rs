@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rayon::prelude::*;
 
@@ -46,6 +46,15 @@ impl State {
     /// When they cannot be read or are damaged.
     pub fn load(&self, entry: &IndexEntry) -> Result<Source, Error> {
         self.snapshot.as_ref().ok_or_else(in_no_part)?.load_facts(entry.facts)
+    }
+
+    /// The links of all sources of the part at this position.
+    ///
+    /// # Errors
+    /// When the index of the part cannot be read or is damaged.
+    pub fn links_of(&self, position: usize) -> Result<Vec<u64>, Error> {
+        let (snapshot, part) = self.snapshot.as_ref().zip(self.parts().get(position)).ok_or_else(in_no_part)?;
+        snapshot.links_of(part)
     }
 }
 
@@ -113,33 +122,36 @@ impl Snapshot {
 
     /// All sources, once the indexes are known to be intact.
     pub(super) fn sources(&self) -> Result<Sources, Error> {
-        if let Some(hash) = &self.manifest.index {
-            return Ok(read_index(&self.folder.join(INDEX), Some(hash))?.into_iter().collect());
+        if let Some(expected) = &self.manifest.index {
+            let path = self.folder.join(INDEX);
+            let bytes = read_file(&path, u64::MAX).map_err(Error::listed(&path))?;
+            if hash(&bytes) != *expected {
+                return Err(Error::changed(path));
+            }
+            return Ok(index::decode(&bytes).map_err(Error::file(&path))?.into_iter().collect());
         }
         let parts = self.manifest.parts.par_iter().enumerate();
         let sources = parts.map(|(position, part)| self.sources_of(position, part)).collect::<Result<Vec<_>, _>>()?;
         Ok(sources.into_iter().flatten().collect())
     }
 
-    /// The sources of the part at this position in the manifest, once its index is known to be intact.
+    /// The sources of the part at this position in the manifest: see [`index::read`].
     ///
     /// # Errors
     /// When the index cannot be read or is damaged.
     pub(super) fn sources_of(&self, position: usize, part: &Part) -> Result<Vec<(String, Box<IndexEntry>)>, Error> {
-        let path = self.folder.join(file_of(&part.name, INDEX));
-        let mut sources = read_index(&path, part.files.get(INDEX).map(|listed| &listed.hash))?;
+        let mut sources = index::read(&self.folder.join(file_of(&part.name, INDEX)))?;
         for (_, entry) in &mut sources {
             entry.facts.part = position;
         }
         Ok(sources)
     }
-}
 
-/// The sources in the file of an index with this hash.
-fn read_index(path: &Path, expected: Option<&String>) -> Result<Vec<(String, Box<IndexEntry>)>, Error> {
-    let bytes = read_file(path, u64::MAX).map_err(Error::listed(path))?;
-    if expected != Some(&hash(&bytes)) {
-        return Err(Error::changed(path.to_owned()));
+    /// The links of all sources of a part: see [`index::read_links`].
+    ///
+    /// # Errors
+    /// When the index cannot be read or is damaged.
+    pub(super) fn links_of(&self, part: &Part) -> Result<Vec<u64>, Error> {
+        index::read_links(&self.folder.join(file_of(&part.name, INDEX)))
     }
-    index::decode(&bytes).map_err(Error::file(path))
 }

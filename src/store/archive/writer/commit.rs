@@ -79,8 +79,9 @@ impl Writer {
                 });
             }
         }
-        let (items, mut dirty) = self.plan(staged, &removed, is_current);
+        let (mut items, mut dirty) = self.plan(staged, &removed, is_current)?;
         let (problems, is_damaged) = self.verify(&mut dirty)?;
+        self.read_links(&mut items, &dirty)?;
         let plan = Plan::of(items, dirty);
         let (mut manifest, sources, verdicts) = self.write_parts(plan, settled_with, &catalog)?;
         let WrittenVerdicts { unmatched, removed: removed_verdicts, repeated: repeated_verdicts } = verdicts;

@@ -1,15 +1,19 @@
 //! Which sources the next generation contains, and which parts have to be written again.
 
 use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::path::PathBuf;
 
 use foldhash::HashSet;
+use rayon::prelude::*;
 
 use super::api::Writer;
 use super::batches::SMALL_PART;
 use super::stage::{FactsLocation, StagedSource};
 use crate::ledger;
-use crate::store::archive::index::IndexEntry;
-use crate::store::archive::layout::FACTS;
+use crate::store::archive::error::Error;
+use crate::store::archive::index::{IndexEntry, Links};
+use crate::store::archive::layout::{FACTS, INDEX};
 
 /// More parts than this that are smaller than [`SMALL_PART`] are joined.
 const MAX_SMALL_PARTS: usize = 8;
@@ -30,6 +34,14 @@ impl Item {
     /// Whether this run added it.
     pub fn is_new(&self) -> bool {
         !matches!(self.facts, FactsLocation::Part)
+    }
+
+    /// Its links, which are known of sources whose parts are written again.
+    fn known_links(&self) -> &[u64] {
+        match &self.entry.links {
+            Links::Known(links) => links,
+            Links::Stored(_) => &[],
+        }
     }
 
     /// How much it counts for the size of a part, in bytes: the length of its facts, and a part of its memory, because of tiny
@@ -55,12 +67,15 @@ pub struct Plan {
 impl Writer {
     /// All sources, and the parts that have to be written again. `is_current` reports whether the tables of the current generation were
     /// computed with the present prices and version of the program.
+    ///
+    /// # Errors
+    /// When the links of a part cannot be read.
     pub(super) fn plan(
         &mut self,
         staged: impl IntoIterator<Item = (String, StagedSource)>,
         removed: &BTreeSet<String>,
         is_current: bool,
-    ) -> (Vec<Item>, BTreeSet<usize>) {
+    ) -> Result<(Vec<Item>, BTreeSet<usize>), Error> {
         let new: Vec<Item> = staged
             .into_iter()
             .filter(|(path, _)| !removed.contains(path))
@@ -79,18 +94,44 @@ impl Writer {
             }
         }
         // A new source changes the parts of the sources that it is linked to. Sources that are linked to these are in the same parts.
-        let links: HashSet<u64> = new.iter().flat_map(|item| item.entry.links.iter().copied()).collect();
-        for IndexEntry { links: known, facts, has_verdicts, .. } in items.iter().map(|item| &*item.entry) {
-            if !dirty.contains(&facts.part) && (*has_verdicts || known.iter().any(|link| links.contains(link))) {
-                dirty.insert(facts.part);
-            }
-        }
+        dirty.extend(items.iter().filter(|item| item.entry.has_verdicts).map(|item| item.entry.facts.part));
+        let links: HashSet<u64> = new.iter().flat_map(|item| item.known_links().iter().copied()).collect();
+        let others: Vec<usize> =
+            (0..self.state.parts().len()).filter(|part| !links.is_empty() && !dirty.contains(part)).collect();
+        let is_linked = |part: &usize| Ok((*part, self.state.links_of(*part)?.iter().any(|link| links.contains(link))));
+        let others = others.par_iter().map(is_linked).collect::<Result<Vec<_>, Error>>()?;
+        dirty.extend(others.into_iter().filter(|(_, is_linked)| *is_linked).map(|(part, _)| part));
         if small.len() > MAX_SMALL_PARTS {
             dirty.extend(small);
         }
         items.extend(new);
         items.sort_by(|a, b| a.path.cmp(&b.path));
-        (items, dirty)
+        Ok((items, dirty))
+    }
+
+    /// Reads the links of the sources whose parts are written again.
+    ///
+    /// # Errors
+    /// When they cannot be read or are damaged.
+    pub(super) fn read_links(&self, items: &mut [Item], dirty: &BTreeSet<usize>) -> Result<(), Error> {
+        let mut links: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        for item in items {
+            let part = item.entry.facts.part;
+            let Links::Stored(positions) = &item.entry.links else { continue };
+            if !dirty.contains(&part) {
+                continue;
+            }
+            let of_part = match links.entry(part) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(self.state.links_of(part)?),
+            };
+            let own = of_part.get(positions.clone()).ok_or_else(|| {
+                let error = format!("the index of {} has fewer links than its entries state", item.path);
+                Error::Damaged { path: PathBuf::from(INDEX), error }
+            })?;
+            item.entry.links = Links::Known(own.into());
+        }
+        Ok(())
     }
 }
 
@@ -106,7 +147,7 @@ impl Plan {
         let is_changed = |item: &Item| item.is_new() || dirty.contains(&item.entry.facts.part);
         let (changed, kept): (Vec<_>, Vec<_>) = items.into_iter().partition(is_changed);
         let (verdicts, mut changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|item| item.entry.has_verdicts);
-        let groups = ledger::groups(changed.iter().map(|item| &*item.entry.links));
+        let groups = ledger::groups(changed.iter().map(Item::known_links));
         for (item, group) in changed.iter_mut().zip(groups) {
             item.group = group;
         }
