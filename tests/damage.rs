@@ -468,6 +468,45 @@ fn a_manifest_is_made_again_from_the_facts() {
     }
 }
 
+/// One damaged source is the only one that has to be read again, whatever else is damaged.
+#[test]
+fn damage_to_facts_costs_the_damaged_source() {
+    let manifest = fs::read_to_string(SMALL.path().join("generation-1/manifest.json")).unwrap();
+    let mut without_parts: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    without_parts["parts"] = serde_json::json!([]);
+    let manifests = [
+        manifest.clone(),
+        "{".to_owned(),
+        without_parts.to_string(),
+        manifest.replace(r#""name": "1-0""#, r#""name": "1-1""#),
+        manifest.replace(r#""name": "1-0""#, r#""name": "../0""#),
+    ];
+    for (number, manifest) in manifests.iter().enumerate() {
+        for has_intact_links in [true, false] {
+            let folder = copy_of_small();
+            let change = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
+                let path = folder.path().join("generation-1").join(name);
+                let mut bytes = fs::read(&path).unwrap();
+                change(&mut bytes);
+                fs::remove_file(&path).unwrap();
+                fs::write(&path, bytes).unwrap();
+            };
+            let flip_last = |bytes: &mut Vec<u8>| *bytes.last_mut().unwrap() ^= 1;
+            change("facts/1-0", &flip_last);
+            change("manifest.json", &|bytes| *bytes = manifest.clone().into_bytes());
+            if !has_intact_links {
+                change("index/1-0", &flip_last);
+            }
+            let archive = Archive::at(folder.path());
+            let archive::Repair { writer, lost, is_incomplete, .. } = archive.repair().unwrap();
+            assert_eq!((lost.len(), is_incomplete), (1, false), "{number} {has_intact_links}");
+            writer.commit().unwrap();
+            assert_eq!(archive.check().unwrap().problems, []);
+            assert_eq!(archive.facts().unwrap().len(), small_sources().len() - 1);
+        }
+    }
+}
+
 /// Where the facts are damaged as well, an earlier generation is used, and the later one is not removed by any later write. If there
 /// is none, the archive cannot be repaired.
 #[test]

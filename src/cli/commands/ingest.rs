@@ -74,10 +74,9 @@ pub fn read_into(archive: &Archive, mut options: Options) -> anyhow::Result<Opti
     if archive.is_being_written() {
         say(&format!("waiting for another process that writes {}", archive.folder().display()));
     }
-    let start = Instant::now();
     let progress = Progress::default();
-    let opened = watched(Stage::Reading(&progress), || archive.write_beside(|| ingest::find(&options)));
-    let (writer, found) = opened?;
+    let find = || (Instant::now(), watched(Stage::Reading(&progress), || ingest::find(&options)));
+    let (writer, (start, found)) = archive.write_beside(find)?;
     options.earlier_stdin = writer.earlier_stdin();
     let parts = writer.progress();
     let read = || ingest::read_found_into(found, &options, |path| writer.known(path), &progress, &writer);

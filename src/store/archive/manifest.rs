@@ -96,7 +96,7 @@ impl Manifest {
 }
 
 /// Some groups of sources and their tables. Nothing in it depends on another part.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Part {
     /// The name of its files.
     pub name: String,
@@ -107,15 +107,15 @@ pub struct Part {
     /// The rows without a time, of the tables that have such rows; `None` in parts of earlier versions of the program.
     #[serde(default)]
     pub undated: Option<BTreeMap<String, usize>>,
-    /// The latest time in its sessions, turns and limits, see [`Tables::latest_time`]; `None` if there is none that a manifest can
-    /// contain, and in parts of earlier versions of the program.
+    /// The latest time in its sessions, turns and limits, see [`Tables::latest_time`]; `None` in parts without a time, with one that a
+    /// manifest cannot contain, and of earlier versions of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest: Option<Time>,
 }
 
 impl Part {
     /// Whether its files are below the directory of a generation.
-    fn has_plain_names(&self) -> bool {
+    pub(super) fn has_plain_names(&self) -> bool {
         let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
         let is_known = |kind: &String| is_kind(kind);
         !self.name.is_empty() && self.name.chars().all(is_plain) && self.files.keys().all(is_known)

@@ -1,7 +1,8 @@
 //! Recovers a damaged archive: keeps what is intact, and lists the sources that have to be read again.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirEntry};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use polars::prelude::*;
@@ -10,10 +11,9 @@ use super::disk;
 use super::error::{Error, Problem};
 use super::facts;
 use super::generations::Snapshot;
-use super::hashed_file::{self, Checksum};
-use super::index::{IndexEntry, Sources};
-use super::layout::{self, FACTS, MANIFEST, POINTER, PRICES, file_of};
-use super::manifest::{Manifest, Part, Sums};
+use super::index::{self, IndexEntry, Sources};
+use super::layout::{self, FACTS, INDEX, MANIFEST, POINTER, PRICES, file_of, kinds};
+use super::manifest::{Manifest, Part};
 use super::open::Archive;
 use super::state::State;
 use super::table_files;
@@ -127,7 +127,7 @@ impl Archive {
                 Ok((mut manifest, is_intact)) => {
                     if !is_intact {
                         // All that it contains is compared with the files, or computed again.
-                        manifest.parts.extend(unlisted_parts(&folder, &manifest));
+                        add_unlisted_parts(&mut manifest, &folder);
                         problems.push(Problem::of(Error::changed(path.clone()), IS_WRITTEN_AGAIN));
                     }
                     return Snapshot::of(folder, manifest, MANIFEST);
@@ -136,7 +136,7 @@ impl Archive {
                 Err(error) => {
                     folders.retain(|other| *other != folder);
                     if let Some(manifest) = manifest_of_facts(&folder) {
-                        let then = "it is restored from the facts of all sources, which are intact";
+                        let then = "it is written again for the parts that are there";
                         problems.push(Problem::of(error, then));
                         return Snapshot::of(folder, manifest, FACTS);
                     }
@@ -175,35 +175,54 @@ fn parts_with_intact_facts(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> 
     intact
 }
 
-/// Restores the manifest of a generation: its parts are its files of facts. Their tables and indexes have to be written again. `None`
-/// if not all facts can be read.
+/// Restores the manifest of a generation: its parts are those with a file of facts. Their tables have to be written again. `None` if there
+/// is a part in which no source is known to be intact, and whose facts cannot be read without the index.
 fn manifest_of_facts(folder: &Path) -> Option<Manifest> {
-    let entries = fs::read_dir(folder.join(FACTS)).ok()?;
-    let parts = entries.map(|entry| part_of_facts(&entry.ok()?)).collect::<Option<Vec<_>>>()?;
+    let parts = parts_in(folder).ok()?;
+    let can_be_read = |part: &Part| has_intact_source(folder, part) || scan(folder, part).is_ok();
+    if !parts.iter().all(can_be_read) {
+        return None;
+    }
     let generation = layout::number_of(folder.file_name()?.to_str()?).unwrap_or_default();
     (!parts.is_empty()).then(|| Manifest { generation, parts, ..Manifest::default() })
 }
 
-/// The part to which a file of facts belongs, with this file alone; `None` if the facts cannot be read.
-fn part_of_facts(entry: &DirEntry) -> Option<Part> {
-    let path = entry.path();
-    let rows = facts::scan(&mut open_file(&path).ok()?).ok()?.len();
-    let (bytes, hash) = hashed_file::checksum(&path).ok()?;
-    let files = [(FACTS.to_owned(), Checksum { bytes, hash, rows, modified_at: None })].into();
-    Some(Part {
-        name: entry.file_name().into_string().ok()?,
-        files,
-        sums: Sums::default(),
-        undated: None,
-        latest: None,
+/// Whether the facts of a source of a part have the checksum that the index states.
+fn has_intact_source(folder: &Path, part: &Part) -> bool {
+    let [facts, index] = [FACTS, INDEX].map(|kind| folder.join(file_of(&part.name, kind)));
+    let (Ok(mut facts), Ok(sources)) = (open_file(&facts), index::read(&index)) else { return false };
+    sources.iter().map(|(_, entry)| entry.facts).any(|place| {
+        facts::checksum_at(&mut facts, place.offset, place.length).is_ok_and(|checksum| checksum == place.checksum)
     })
 }
 
-/// The parts in the directory of a generation whose facts can be read, and which its damaged manifest does not list.
-fn unlisted_parts(folder: &Path, manifest: &Manifest) -> Vec<Part> {
+/// The parts with a file of facts in the directory of a generation. No hashes of their files are known.
+fn parts_in(folder: &Path) -> io::Result<Vec<Part>> {
+    let names = fs::read_dir(folder.join(FACTS))?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+    let names = names.collect::<io::Result<Vec<_>>>()?.into_iter().flatten();
+    Ok(names.map(|name| Part { name, ..Part::default() }).filter(Part::has_plain_names).collect())
+}
+
+/// Adds the parts that a damaged manifest does not list. As many listed parts without any file are removed: damage to a name makes two
+/// parts of one.
+fn add_unlisted_parts(manifest: &mut Manifest, folder: &Path) {
     let is_unlisted = |part: &Part| manifest.parts.iter().all(|listed| listed.name != part.name);
-    let entries = fs::read_dir(folder.join(FACTS)).into_iter().flatten().flatten();
-    entries.filter_map(|entry| part_of_facts(&entry)).filter(is_unlisted).collect()
+    let unlisted: Vec<Part> = parts_in(folder).into_iter().flatten().filter(is_unlisted).collect();
+    if unlisted.is_empty() {
+        return;
+    }
+    let exists = |part: &Part| kinds().any(|kind| folder.join(file_of(&part.name, kind)).exists());
+    if manifest.parts.iter().filter(|part| !exists(part)).count() <= unlisted.len() {
+        manifest.parts.retain(exists);
+    }
+    manifest.parts.extend(unlisted);
+    // Its positions are those of the list before the damage.
+    manifest.index = None;
+}
+
+/// The sources in the facts of a part.
+fn scan(folder: &Path, part: &Part) -> io::Result<Vec<Source>> {
+    facts::scan(&mut open_file(&folder.join(file_of(&part.name, FACTS)))?)
 }
 
 /// The sources of a damaged archive.
@@ -232,9 +251,17 @@ impl Found {
             None => {}
         }
         for (position, part) in parts.iter().enumerate().filter(|_| !is_of_all) {
-            match snapshot.links_of(part).and_then(|_| snapshot.sources_of(position, part)) {
+            match snapshot.sources_of(position, part) {
+                // Without the links of the index, they are computed again from the facts.
+                Ok(sources) if snapshot.links_of(part).is_err() => {
+                    found.add_of_index(snapshot, sources, &BTreeSet::new());
+                }
                 Ok(sources) => found.add_of_index(snapshot, sources, intact),
-                Err(_) => problems.extend(found.add_without_index(snapshot, part, intact.contains(&position))),
+                Err(_) => {
+                    // Of a part that the manifest did not list, no hash is known.
+                    let has_intact_facts = intact.contains(&position) || part.files.is_empty();
+                    problems.extend(found.add_without_index(snapshot, part, has_intact_facts));
+                }
             }
         }
         found.lost.sort_by(|a, b| a.path.cmp(&b.path));
@@ -262,14 +289,13 @@ impl Found {
 
     /// Adds the sources of a part by its facts; if these are damaged too, by the paths in its table of sources.
     fn add_without_index(&mut self, snapshot: &Snapshot, part: &Part, has_intact_facts: bool) -> Option<Problem> {
-        let path = snapshot.folder.join(file_of(&part.name, FACTS));
-        let sources = open_file(&path).and_then(|mut file| facts::scan(&mut file));
-        match sources {
+        match scan(&snapshot.folder, part) {
             Ok(sources) if has_intact_facts => self.read.extend(sources),
             _ => match paths_of(&snapshot.folder, part) {
                 Ok(paths) => self.lost.extend(paths.into_iter().map(|path| Lost { path, stamp: None })),
                 Err(error) => {
                     self.is_incomplete = true;
+                    let path = snapshot.folder.join(file_of(&part.name, FACTS));
                     let what = format!("the sources in it and their paths are lost: {error}");
                     return Some(Problem { path, what });
                 }

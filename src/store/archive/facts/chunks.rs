@@ -24,6 +24,9 @@ use crate::model::source::Source;
 /// changes is reconciled whole, in memory; of sources in several chunks that nothing links to others, this much at a time.
 pub const PART_BYTES: u64 = 5 << 19;
 
+/// Parts with fewer bytes of facts are small.
+pub const SMALL_PART: u64 = PART_BYTES / 4;
+
 /// How the facts of a source begin.
 const MARK: [u8; 4] = *b"fct\xFF";
 /// Bytes of the header before the list of chunks, and of an entry of the list.

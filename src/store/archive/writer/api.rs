@@ -93,7 +93,7 @@ impl Archive {
         Ok(self.write_beside(|| ())?.0)
     }
 
-    /// As [`Self::write`], and does other work while the indexes are read.
+    /// As [`Self::write`], and does other work while the indexes are read. The work begins when no other process writes the archive.
     ///
     /// # Errors
     /// Those of [`Self::write`].
@@ -263,7 +263,7 @@ impl Writer {
         self.archive.write_prices(entries)
     }
 
-    /// Reconciles all sources again, into as few parts as possible.
+    /// Reconciles all sources again, into few parts.
     pub fn settle_all(&mut self) {
         self.settles_all = true;
     }

@@ -4,7 +4,7 @@ use foldhash::HashSet;
 
 use super::plan::Item;
 use super::stage::FactsLocation;
-use crate::store::archive::facts::PART_BYTES;
+use crate::store::archive::facts::{PART_BYTES, SMALL_PART};
 
 /// About how many bytes of encoded facts the sources of a part have in memory together while it is written. Of a source that nothing
 /// links to others and that has several chunks, only some of them are in memory at once.
@@ -57,9 +57,6 @@ impl<T> Queue<T> {
 
 /// Facts of this size or more are at least two parts, which two threads write.
 const TWO_PARTS: u64 = PART_BYTES / 4 * 3;
-
-/// Parts with fewer bytes of facts are small.
-pub const SMALL_PART: u64 = PART_BYTES / 4;
 
 /// Divides the sources whose parts are written again into parts of whole groups. Those of groups that this run changed are in other
 /// parts than the rest, unless the rest is small: a log that changed often changes again soon, and then only a small part is written

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rayon::prelude::*;
+
 use super::api::{Writer, Written};
 use super::batches::{Queue, bytes_in_memory, divide_changed};
 use super::plan::{Item, Plan};
@@ -120,7 +122,7 @@ impl Writer {
         }
         let parts = divide_changed(plan.changed);
         let last = parts.len();
-        let link = || manifest.parts.iter().try_for_each(|part| self.link(part));
+        let link = || manifest.parts.par_iter().try_for_each(|part| self.link(part));
         let (linked, written) = rayon::join(link, || self.write_in_parallel(parts, generation, catalog));
         linked?;
         let mut add = |(part, items): (Part, Vec<Item>), manifest: &mut Manifest| {

@@ -8,10 +8,10 @@ use foldhash::HashSet;
 use rayon::prelude::*;
 
 use super::api::Writer;
-use super::batches::SMALL_PART;
 use super::stage::{FactsLocation, StagedSource};
 use crate::ledger;
 use crate::store::archive::error::Error;
+use crate::store::archive::facts::SMALL_PART;
 use crate::store::archive::index::{IndexEntry, Links};
 use crate::store::archive::layout::{FACTS, INDEX};
 
@@ -36,7 +36,8 @@ impl Item {
         !matches!(self.facts, FactsLocation::Part)
     }
 
-    /// Its links, which are known of sources whose parts are written again.
+    /// Its links, if they are in memory, as those of new sources and of all whose parts are written again: see [`Writer::read_links`].
+    /// An index without them is not written.
     fn known_links(&self) -> &[u64] {
         match &self.entry.links {
             Links::Known(links) => links,
