@@ -12,9 +12,12 @@ use agentlogs::analysis::present::{Format, ReportStyle, Roles, Screen, TableStyl
 use agentlogs::analysis::reports::{
     self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, PriceAs, REPORTS, Report, Scope, Undated, WeekStart,
 };
+use agentlogs::base::time::{DAY, Time};
 use agentlogs::base::width::width;
+use agentlogs::model::source::Source;
+use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
-use agentlogs::store::frames::frames;
+use agentlogs::store::frames::{TABLES, count_undated, frames};
 use agentlogs::store::query::query;
 use polars::prelude::*;
 use proptest::prelude::*;
@@ -603,6 +606,54 @@ fn every_report_takes_bounds_of_time() {
             assert!(!matches!(runtime, "drover" | "no runtime") || answer.left_out.rows == 0, "{}", report.name);
         }
     }
+}
+
+/// Files that end before a period are not read, which changes no report.
+#[test]
+fn files_before_a_period_change_no_report() {
+    let mut by_format: BTreeMap<Option<String>, Vec<Source>> = BTreeMap::new();
+    for source in facts(Retention::None) {
+        by_format.entry(source.format.clone()).or_default().push(source);
+    }
+    // Partitions with rows without a time are always read.
+    let is_dated = |tables: &Tables| TABLES.iter().all(|table| count_undated(tables, table) == 0);
+    let dated = by_format.into_values().map(settled).filter(is_dated);
+    let partitions: Vec<(Frames, Option<Time>)> = dated
+        .map(|tables| {
+            let partition = frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
+            (partition, tables.latest_time())
+        })
+        .collect();
+    let whole = |name: &'static str| {
+        let of_partitions: Vec<_> = partitions.iter().map(|(partition, _)| partition.table(name)).collect();
+        (name, concat(of_partitions, UnionArgs::default()).unwrap())
+    };
+    let whole: Frames = TABLES.iter().copied().map(whole).collect();
+    let whole_of = |has_ends: bool| {
+        let some = partitions.iter().map(|(partition, end)| partition.clone().with_end(end.filter(|_| has_ends)));
+        whole.clone().with_partitions(some.collect())
+    };
+    let (divided, all) = (whole_of(true), whole_of(false));
+    let ends: BTreeSet<i32> = partitions.iter().filter_map(|(_, end)| *end).map(Time::day).collect();
+    let start_of = |day: i32| Time::from_micros(i64::from(day) * DAY);
+    let read = |day: i32| divided.since(start_of(day)).unwrap().partitions().len();
+    let days: Vec<i32> = ends.into_iter().filter(|day| read(*day) < partitions.len()).collect();
+    assert!(days.len() > 1, "some files are left out: {} partitions", partitions.len());
+    let some_days = days.iter().copied().step_by(days.len().div_ceil(3));
+    let days = some_days.map(|day| {
+        let start = jiff::Timestamp::from_microsecond(start_of(day).micros()).unwrap();
+        start.strftime("%Y-%m-%d").to_string()
+    });
+    let days: Vec<String> = days.collect();
+    let bounded = REPORTS.iter().filter(|report| report.name != "health");
+    let cases: Vec<_> = bounded.flat_map(|report| days.iter().map(move |day| (report, day))).collect();
+    in_threads(&cases, |(report, day)| {
+        let scope = Scope { since: Some(day.parse().unwrap()), ..Scope::default() };
+        let options = Options { scope, total: true, ..Options::default() };
+        let [some, all] = [&divided, &all].map(|tables| report.run(tables, &options).unwrap());
+        assert!(some.rows.equals_missing(&all.rows), "{} since {day}: {} {}", report.name, some.rows, all.rows);
+        assert_eq!(some.left_out, all.left_out, "{} since {day}", report.name);
+    });
 }
 
 /// A table without rows names when the sessions begin.

@@ -39,12 +39,16 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The latest time of its sessions, turns and limits, at which a window of a limit can also end.
+    /// The latest time of its rows, at which a session or the window of a limit can also end.
     pub fn latest_time(&self) -> Option<Time> {
         let of_sessions = self.sessions.iter().flat_map(|row| [row.session.started_at, row.session.ended_at]);
         let of_turns = self.turns.iter().map(|row| row.turn.occurred_at);
+        let of_calls = self.tool_calls.iter().map(|row| row.call.occurred_at);
+        let of_changes = self.file_changes.iter().map(|row| row.change.occurred_at);
+        let of_events = self.events.iter().map(|row| row.event.occurred_at);
         let of_limits = self.limits.iter().flat_map(|row| [row.limit.occurred_at, row.limit.resets_at]);
-        of_sessions.chain(of_turns).chain(of_limits).flatten().max()
+        let times = of_sessions.chain(of_turns).chain(of_calls).chain(of_changes).chain(of_events).chain(of_limits);
+        times.flatten().max()
     }
 
     /// Removes all rows, but not their capacity.

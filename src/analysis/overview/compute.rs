@@ -87,7 +87,7 @@ impl Overview {
     /// When the tables cannot be read, or the time is at the ends of the calendar.
     pub fn of(tables: &Frames, now: &Zoned) -> Result<Self, Error> {
         let calendar = Calendar::at(now)?;
-        let recent = recent(tables, calendar.first);
+        let recent = recent(tables, calendar.first)?;
         let time = Time::from_micros(now.timestamp().as_microsecond());
         // At the same time, because each of them waits for its files.
         let (turns, (tools, unread)) = rayon::join(
@@ -130,12 +130,12 @@ impl Overview {
 }
 
 /// The tables, without rows before a time.
-fn recent(tables: &Frames, since: Time) -> Frames {
+fn recent(tables: &Frames, since: Time) -> PolarsResult<Frames> {
     let is_recent = col(turns::OCCURRED_AT).is_null().or(col(turns::OCCURRED_AT).gt_eq(time_value(since)));
-    tables.clone().map(|name, frame| match name {
+    Ok(tables.since(since)?.map(|name, frame| match name {
         turns::TABLE | tool_calls::TABLE | limits::TABLE => frame.filter(is_recent.clone()),
         _ => frame,
-    })
+    }))
 }
 
 /// The tools with errors of the last 7 days, and of the last 30.

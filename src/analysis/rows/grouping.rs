@@ -22,8 +22,12 @@ use crate::analysis::outcomes::sets::set_of_task;
 use crate::base::time::Time;
 use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
 
+fn micros(moment: Timestamp) -> Time {
+    Time::from_micros(moment.as_microsecond())
+}
+
 fn time(moment: Timestamp) -> Expr {
-    time_value(Time::from_micros(moment.as_microsecond()))
+    time_value(micros(moment))
 }
 
 /// The rows of a report before they are grouped.
@@ -61,7 +65,11 @@ impl Grouping {
     ) -> Result<Self, Error> {
         let now = scope.zoned()?;
         let has_only_dated = rows.are_dated(tables);
-        let mut rows = rows.frame(tables)?;
+        let recent = match scope.edges() {
+            Ok((Some(since), _)) if rows.has_times_of_tables() => tables.since(micros(since))?,
+            _ => tables.clone(),
+        };
+        let mut rows = rows.frame(&recent)?;
         if rows.collect_schema()?.contains(turns::COST_SOURCE) {
             rows = rows.with_columns(cost.columns());
         }
@@ -73,7 +81,7 @@ impl Grouping {
             schema,
             zone,
             week_start: scope.week_start,
-            sessions: Some(tables.table(sessions::TABLE)),
+            sessions: Some(recent.table(sessions::TABLE)),
             outcomes: Some(tables.clone()),
             failures: Some(tables.clone()),
             has_only_dated,
@@ -154,7 +162,7 @@ impl Grouping {
         if !self.schema.contains(turns::DAY) {
             return;
         }
-        let day = |moment: Timestamp| lit(Time::from_micros(moment.as_microsecond()).day()).cast(DataType::Date);
+        let day = |moment: Timestamp| lit(micros(moment).day()).cast(DataType::Date);
         let first = since.map(|since| col(turns::DAY).gt_eq(day(since)));
         let last = until.map(|until| col(turns::DAY).lt_eq(day(until)));
         if let Some(is_near) = first.into_iter().chain(last).reduce(Expr::and) {

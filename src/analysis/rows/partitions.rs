@@ -9,7 +9,8 @@ use foldhash::HashMap;
 use polars::prelude::*;
 
 use super::session_key::KEY;
-use crate::store::frames::Frames;
+use crate::base::time::Time;
+use crate::store::frames::{Frames, sessions};
 
 /// Finds the index of a session by its runtime and id.
 pub(in crate::analysis) type Find<'f> = &'f dyn Fn(Option<&str>, Option<&str>) -> Option<usize>;
@@ -59,7 +60,8 @@ pub(in crate::analysis) fn for_sessions<R: SessionRows>(
     let indices: HashMap<Key<'_>, usize> =
         (0..sessions.height()).map(|index| ((runtimes.get(index), ids.get(index)), index)).collect();
     // All rows of a session are in one partition.
-    let computed = in_parallel(tables.partitions(), |partition| {
+    let recent = recent(sessions, tables)?;
+    let computed = in_parallel(recent.partitions(), |partition| {
         let indices = Indices::new(&indices);
         let rows = read(partition, &|runtime, id| indices.of(runtime, id))?;
         let found: Vec<usize> = rows.sessions().into_iter().collect();
@@ -75,6 +77,17 @@ pub(in crate::analysis) fn for_sessions<R: SessionRows>(
     }
     frames.push(compute(&R::default(), &without_rows.into_iter().collect::<Vec<_>>())?.lazy());
     concat(frames, UnionArgs::default())
+}
+
+/// The tables without partitions that end before these sessions start, where their starts are known.
+fn recent(of_sessions: &DataFrame, tables: &Frames) -> PolarsResult<Frames> {
+    let Ok(starts) = of_sessions.column(sessions::STARTED_AT) else { return Ok(tables.clone()) };
+    let starts = starts.to_physical_repr();
+    let starts = starts.i64()?;
+    if starts.null_count() > 0 {
+        return Ok(tables.clone());
+    }
+    tables.since(Time::from_micros(starts.min().unwrap_or(i64::MAX)))
 }
 
 /// The results of items, in their order. Each thread works on one item at a time.

@@ -35,6 +35,11 @@ pub(in crate::analysis) trait ReportRows: Debug + Sync {
         tables.is_dated(sessions::TABLE)
     }
 
+    /// Whether the time of each row is that of a row of its session in a table, so that files that end before the scope need not be read.
+    fn has_times_of_tables(&self) -> bool {
+        false
+    }
+
     /// The rows, from the tables.
     fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
         Ok(tables.table(sessions::TABLE).with_column(col(sessions::STARTED_AT).alias(turns::OCCURRED_AT)))
@@ -110,6 +115,10 @@ impl ReportRows for Table {
         tables.is_dated(self.0)
     }
 
+    fn has_times_of_tables(&self) -> bool {
+        true
+    }
+
     fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
         Ok(tables.table(self.0))
     }
@@ -128,6 +137,10 @@ impl ReportRows for Where {
         Table(self.0).are_dated(tables)
     }
 
+    fn has_times_of_tables(&self) -> bool {
+        true
+    }
+
     fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
         Ok(tables.table(self.0).filter((self.1)()))
     }
@@ -136,6 +149,10 @@ impl ReportRows for Where {
 impl ReportRows for Sessions {
     fn tables(&self) -> Vec<&'static str> {
         vec![sessions::TABLE]
+    }
+
+    fn has_times_of_tables(&self) -> bool {
+        true
     }
 }
 

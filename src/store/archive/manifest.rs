@@ -107,8 +107,8 @@ pub struct Part {
     /// The rows without a time, of the tables that have such rows; `None` in parts of earlier versions of the program.
     #[serde(default)]
     pub undated: Option<BTreeMap<String, usize>>,
-    /// The latest time in its sessions, turns and limits, see [`Tables::latest_time`]; `None` in parts without a time, with one that a
-    /// manifest cannot contain, and of earlier versions of the program.
+    /// See [`Tables::latest_time`]; `None` in parts without a time, with one that a manifest cannot contain, and of earlier versions of
+    /// the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latest: Option<Time>,
 }
@@ -125,6 +125,12 @@ impl Part {
     pub fn undated_rows(&self, table: &str) -> Option<usize> {
         let undated = self.undated.as_ref()?;
         Some(undated.get(table).copied().unwrap_or(0))
+    }
+
+    /// The time after which no row of its tables is; `None` if that is not known, as there are rows without a time.
+    pub fn ends_at(&self) -> Option<Time> {
+        let undated = self.undated.as_ref()?;
+        self.latest.filter(|_| undated.values().all(|rows| *rows == 0))
     }
 
     /// The path of one of its files in the directory of a generation, once it is found to be as it was written, by its size and time or

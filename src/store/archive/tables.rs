@@ -68,7 +68,12 @@ impl Snapshot {
         };
         let count = parts.len();
         let starts = (0..count).step_by(PARTS_OF_PARTITION);
-        let partitions = starts.map(|start| of_parts(start..count.min(start + PARTS_OF_PARTITION)));
+        let partitions = starts.map(|start| {
+            let positions = start..count.min(start + PARTS_OF_PARTITION);
+            let ends = parts.get(positions.clone()).unwrap_or_default().iter().map(|part| part.ends_at());
+            let ends_at = ends.collect::<Option<Vec<_>>>().and_then(|ends| ends.into_iter().max());
+            Ok::<_, Error>(of_parts(positions)?.with_end(ends_at))
+        });
         let partitions = partitions.collect::<Result<Vec<_>, _>>()?;
         let is_dated = |name: &&'static str| parts.iter().all(|part| part.undated_rows(name) == Some(0));
         let dated = names.iter().copied().filter(is_dated);

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use polars::prelude::*;
 
+use crate::base::time::Time;
+
 /// Tables by name, which are read when a query collects them.
 #[derive(Clone, Default)]
 pub struct Frames {
@@ -12,6 +14,8 @@ pub struct Frames {
     dated: BTreeSet<&'static str>,
     /// See [`Self::partitions`].
     partitions: Vec<Self>,
+    /// See [`Self::with_end`].
+    ends_at: Option<Time>,
     /// See [`Self::named_projects`].
     named_projects: BTreeSet<String>,
 }
@@ -48,6 +52,37 @@ impl Frames {
     #[must_use]
     pub fn with_partitions(self, partitions: Vec<Self>) -> Self {
         Self { partitions, ..self }
+    }
+
+    /// The same tables, of which no row is after this time; `None` if that is not known.
+    #[must_use]
+    pub fn with_end(self, ends_at: Option<Time>) -> Self {
+        Self { ends_at, ..self }
+    }
+
+    /// The same tables, at least with all rows at or after a time and all without one: the files of partitions that end before are not
+    /// read.
+    ///
+    /// # Errors
+    /// When polars cannot join the tables of partitions.
+    pub fn since(&self, time: Time) -> PolarsResult<Self> {
+        let is_recent = |partition: &&Self| partition.ends_at.is_none_or(|end| end >= time);
+        let recent: Vec<&Self> = self.partitions.iter().filter(is_recent).collect();
+        // To read all files together is faster than to read most of them by partition.
+        if recent.len() > self.partitions.len() / 2 || self.partitions.is_empty() {
+            return Ok(self.clone());
+        }
+        let tables = self.tables.iter().map(|(name, whole)| {
+            let of_partitions = |partition: &Self| partition.iter().any(|(table, _)| table == name);
+            let some = match self.partitions.first().filter(|first| of_partitions(first)) {
+                None => whole.clone(),
+                Some(first) if recent.is_empty() => first.table(name).limit(0),
+                Some(_) => concat(recent.iter().map(|it| it.table(name)).collect::<Vec<_>>(), UnionArgs::default())?,
+            };
+            Ok((*name, some))
+        });
+        let tables = tables.collect::<PolarsResult<Vec<_>>>()?;
+        Ok(Self { tables, partitions: recent.into_iter().cloned().collect(), ..self.clone() })
     }
 
     /// The names of projects that the user gave, in place of directories.
