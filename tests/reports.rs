@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use agentlogs::adapters::shared::builder::Retention;
+use agentlogs::analysis::overview::Overview;
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{Format, ReportStyle, Roles, Screen, TableStyle, render};
 use agentlogs::analysis::reports::{
@@ -634,6 +635,7 @@ fn files_before_a_period_change_no_report() {
         whole.clone().with_partitions(some.collect())
     };
     let (divided, all) = (whole_of(true), whole_of(false));
+    let last = partitions.iter().filter_map(|(_, end)| *end).map(Time::day).max().unwrap();
     let ends: BTreeSet<i32> = partitions.iter().filter_map(|(_, end)| *end).map(Time::day).collect();
     let start_of = |day: i32| Time::from_micros(i64::from(day) * DAY);
     let read = |day: i32| divided.since(start_of(day)).unwrap().partitions().len();
@@ -654,6 +656,12 @@ fn files_before_a_period_change_no_report() {
         assert!(some.rows.equals_missing(&all.rows), "{} since {day}: {} {}", report.name, some.rows, all.rows);
         assert_eq!(some.left_out, all.left_out, "{} since {day}", report.name);
     });
+    for day in [1, 30, 60] {
+        let now = Time::from_micros(i64::from(last + day) * DAY);
+        let now = jiff::Timestamp::from_microsecond(now.micros()).unwrap().to_zoned(jiff::tz::TimeZone::UTC);
+        let [some, all] = [&divided, &all].map(|tables| format!("{:?}", Overview::of(tables, &now).unwrap()));
+        assert_eq!(some, all, "{day} days later");
+    }
 }
 
 /// A table without rows names when the sessions begin.

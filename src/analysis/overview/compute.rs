@@ -129,11 +129,12 @@ impl Overview {
     }
 }
 
-/// The tables, without rows before a time.
+/// The tables, without rows before a time. All sessions stay, as no other one begins with the short id of one.
 fn recent(tables: &Frames, since: Time) -> PolarsResult<Frames> {
     let is_recent = col(turns::OCCURRED_AT).is_null().or(col(turns::OCCURRED_AT).gt_eq(time_value(since)));
     Ok(tables.since(since)?.map(|name, frame| match name {
         turns::TABLE | tool_calls::TABLE | limits::TABLE => frame.filter(is_recent.clone()),
+        sessions::TABLE => tables.table(sessions::TABLE),
         _ => frame,
     }))
 }

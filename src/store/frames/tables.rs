@@ -98,7 +98,7 @@ impl Frames {
         Self { partitions, named_projects, ..self }
     }
 
-    /// Some rows of each table.
+    /// Some rows of each table, whose times stay as they are.
     #[must_use]
     pub fn map(self, some_rows: impl Fn(&'static str, LazyFrame) -> LazyFrame + Copy) -> Self {
         let tables = self.tables.into_iter().map(|(name, frame)| (name, some_rows(name, frame))).collect();
