@@ -106,7 +106,7 @@ pub fn read(options: &Options, known: &BTreeMap<String, Fingerprint>, progress: 
     taken
 }
 
-/// The files that a run has to read, or to compare with what an earlier run read.
+/// The files that a run found, changed and unchanged ones.
 #[derive(Debug)]
 pub struct FilesToRead {
     found: Vec<Found>,

@@ -129,7 +129,7 @@ impl Overview {
     }
 }
 
-/// The tables, without rows before a time. All sessions stay, as no other one begins with the short id of one.
+/// The tables, without rows before a time. All sessions stay: a short id has to be unique among all of them.
 fn recent(tables: &Frames, since: Time) -> PolarsResult<Frames> {
     let is_recent = col(turns::OCCURRED_AT).is_null().or(col(turns::OCCURRED_AT).gt_eq(time_value(since)));
     Ok(tables.since(since)?.map(|name, frame| match name {

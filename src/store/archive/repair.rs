@@ -203,8 +203,8 @@ fn parts_in(folder: &Path) -> io::Result<Vec<Part>> {
     Ok(names.map(|name| Part { name, ..Part::default() }).filter(Part::has_plain_names).collect())
 }
 
-/// Adds the parts that a damaged manifest does not list. As many listed parts without any file are removed: damage to a name makes two
-/// parts of one.
+/// Adds the parts that a damaged manifest does not list. If a name in it is damaged, the part of that name has no files, and the real one
+/// is not listed: so listed parts without files are removed, unless there are more of them than parts to add.
 fn add_unlisted_parts(manifest: &mut Manifest, folder: &Path) {
     let is_unlisted = |part: &Part| manifest.parts.iter().all(|listed| listed.name != part.name);
     let unlisted: Vec<Part> = parts_in(folder).into_iter().flatten().filter(is_unlisted).collect();
@@ -216,7 +216,7 @@ fn add_unlisted_parts(manifest: &mut Manifest, folder: &Path) {
         manifest.parts.retain(exists);
     }
     manifest.parts.extend(unlisted);
-    // Its positions are those of the list before the damage.
+    // Its entries refer to parts by their positions in the list, which may have changed.
     manifest.index = None;
 }
 

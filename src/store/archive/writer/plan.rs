@@ -127,7 +127,7 @@ impl Writer {
                 Entry::Vacant(unknown) => unknown.insert(self.state.links_of(part)?),
             };
             let own = of_part.get(positions.clone()).ok_or_else(|| {
-                let error = format!("the index of {} has fewer links than its entries state", item.path);
+                let error = format!("it has fewer links of {} than its entry states", item.path);
                 Error::Damaged { path: PathBuf::from(INDEX), error }
             })?;
             item.entry.links = Links::Known(own.into());

@@ -10,9 +10,9 @@ use crate::store::archive::generations::Snapshot;
 use crate::store::archive::layout::{FACTS, INDEX};
 
 impl Writer {
-    /// Verifies the files of parts that are to stay as they are: see [`crate::store::archive::manifest::Part::verified_file`]. If only tables of a part are damaged, they
-    /// are computed again from its facts: the part becomes dirty. If only its facts are, its tables stay. Returns the damage, and
-    /// whether some of it stays.
+    /// Verifies the files of parts that are to stay as they are, by `Part::verified_file`. If only tables of a part are damaged, they are
+    /// computed again from its facts: the part becomes dirty. If only its facts are, its tables stay. Returns the damage, and whether
+    /// some of it stays.
     ///
     /// # Errors
     /// When an index is damaged, or both the facts and tables of a part, or a file cannot be read.
