@@ -10,7 +10,6 @@ use agentlogs::base::time::Time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::tables::Tables;
 use agentlogs::store::frames::frames;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use polars::prelude::IntoLazy as _;
 use serde_json::Value;
@@ -123,8 +122,8 @@ fn sample_frames() -> Frames {
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 
-fn at(text: &str) -> Time {
-    Time::parse(text).unwrap()
+fn at(now: &str) -> Scope {
+    Scope { now: now.parse().unwrap(), ..Scope::default() }
 }
 
 /// Each dated turn of Claude is in one window of five hours and in one week; filters count fewer turns in the same windows.
@@ -135,13 +134,13 @@ fn every_turn_is_in_one_window() {
         let windows = windows.iter().filter(|window| names.contains(&window.window_name.as_str()));
         windows.filter(|window| window.runtime == "claude").filter_map(|window| window.spent.turns).sum()
     };
-    let (all, _) = windows_of(&tables, &Scope::default(), at("2026-10-14T13:30:00Z"), Cost::Auto).unwrap();
+    let (all, _) = windows_of(&tables, &at("2026-10-14T13:30:00Z"), Cost::Auto).unwrap();
     let count = turns_of(&all, &["five_hour"]);
     assert!(count >= 40, "{count}");
     assert_eq!(turns_of(&all, &["week", "seven_day"]), count);
     let only = vec![("model".to_owned(), "*opus*".to_owned())];
-    let scope = Scope { only, ..Scope::default() };
-    let (some, _) = windows_of(&tables, &scope, at("2026-10-14T13:30:00Z"), Cost::Auto).unwrap();
+    let scope = Scope { only, ..at("2026-10-14T13:30:00Z") };
+    let (some, _) = windows_of(&tables, &scope, Cost::Auto).unwrap();
     let spans = |windows: &[Window]| windows.iter().map(|it| (it.starts_at, it.ends_at, it.active)).collect::<Vec<_>>();
     assert_eq!(spans(&some), spans(&all));
     let opus = turns_of(&some, &["five_hour"]);
@@ -163,11 +162,12 @@ fn active_windows_are_those_of_the_report() {
         windows
     };
     for now in times.into_iter().step_by(7) {
-        let (mut all, _) = windows_of(&tables, &Scope::default(), now, Cost::Auto).unwrap();
+        let scope = at(&now.to_string());
+        let (mut all, _) = windows_of(&tables, &scope, Cost::Auto).unwrap();
         all.retain(|window| window.active);
         found.extend(all.iter().map(|window| (window.runtime.clone(), window.is_logged)));
         all.sort_by(|a, b| (&a.runtime, a.ends_at).cmp(&(&b.runtime, b.ends_at)));
-        let moment = Timestamp::from_microsecond(now.micros()).unwrap().to_zoned(TimeZone::UTC);
+        let moment = scope.now.to_zoned(TimeZone::UTC);
         assert_eq!(rounded(Overview::of(&tables, &moment).unwrap().limits), rounded(all), "{now}");
     }
     let expected = [("claude", false), ("claude", true), ("codex", true)];
@@ -183,8 +183,7 @@ fn windows_of_five_hours_are_those_of_ccusage() {
     let tables = sample_frames();
     let starts = |session: &str| -> Vec<(String, i64)> {
         let only = vec![("session".to_owned(), session.to_owned())];
-        let (windows, _) =
-            windows_of(&tables, &Scope { only, ..Scope::default() }, at("2026-10-15T01:50:00Z"), Cost::Auto).unwrap();
+        let (windows, _) = windows_of(&tables, &Scope { only, ..at("2026-10-15T01:50:00Z") }, Cost::Auto).unwrap();
         let windows = windows.into_iter().filter(|window| window.window_name == "five_hour");
         let with_turns = windows.filter_map(|window| Some((window.starts_at?.to_string(), window.spent.turns?)));
         with_turns.filter(|(_, turns)| *turns > 0).collect()

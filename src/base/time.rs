@@ -3,9 +3,9 @@
 use std::fmt;
 use std::num::NonZero;
 
-use jiff::Span;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A day, in microseconds.
@@ -79,7 +79,7 @@ impl Time {
             return Some(time);
         }
         let text = text.trim();
-        let micros = match text.parse::<jiff::Timestamp>() {
+        let micros = match text.parse::<Timestamp>() {
             Ok(timestamp) => timestamp.as_microsecond(),
             Err(_) => match text.parse::<DateTime>() {
                 Ok(civil) => TimeZone::UTC.to_timestamp(civil).ok()?.as_microsecond(),
@@ -183,10 +183,16 @@ pub fn days(date: Date) -> i32 {
     date.since(Date::constant(1970, 1, 1)).map_or(0, |it| it.get_days())
 }
 
+impl From<Timestamp> for Time {
+    fn from(moment: Timestamp) -> Self {
+        Self::from_micros(moment.as_microsecond())
+    }
+}
+
 /// RFC 3339 in UTC, with as many digits of the second as necessary.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_microsecond(self.micros()) {
+        match Timestamp::from_microsecond(self.micros()) {
             Ok(timestamp) => timestamp.fmt(f),
             Err(_) => self.micros().fmt(f),
         }
@@ -213,7 +219,7 @@ impl Day {
 
     fn parse(text: &str) -> Option<Self> {
         let midnight = text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok()?;
-        Some(Self(Time::from_micros(midnight.timestamp().as_microsecond()).day()))
+        Some(Self(Time::from(midnight.timestamp()).day()))
     }
 }
 
@@ -305,7 +311,7 @@ mod tests {
                 text[place] = byte;
                 let text = String::from_utf8(text).unwrap();
                 let read = parse_utc(text.as_bytes());
-                let known = text.parse::<jiff::Timestamp>().ok().map(|it| Time::from_micros(it.as_microsecond()));
+                let known = text.parse::<Timestamp>().ok().map(Time::from);
                 if read.is_some() {
                     assert_eq!(read, known, "{text}");
                 }

@@ -4,7 +4,7 @@ use super::amounts::Amounts;
 use super::key::{By, Key};
 use super::question::Question;
 use crate::analysis::rows::{Error, text_matches};
-use crate::base::time::Day;
+use crate::base::time::{Day, Time};
 use crate::ingest::bill_files::BillLine;
 
 /// The lines that are compared.
@@ -82,8 +82,8 @@ fn canonical(line: BillLine, question: &Question<'_>) -> BillLine {
 /// The first and the last day of the scope.
 fn bounds(question: &Question<'_>) -> Result<(Option<Day>, Option<Day>), Error> {
     let (since, until) = question.scope.edges()?;
-    let day = |micros: i64| i32::try_from(micros.div_euclid(86_400_000_000)).ok().map(Day);
-    Ok((since.and_then(|since| day(since.as_microsecond())), until.and_then(|until| day(until.as_microsecond() - 1))))
+    let last = until.map(|until| Time::from_micros(until.micros() - 1));
+    Ok((since.map(|since| Day(since.day())), last.map(|last| Day(last.day()))))
 }
 
 /// By what both sides are grouped: as asked, else the day and the model, as far as all lines state them.

@@ -93,14 +93,14 @@ fn dated_rows(table: &'static str, tables: &Frames, scope: &Scope, cost: Cost) -
 }
 
 /// All windows of the runtimes in `scope`, in the order of their ends, the latest first, with the turns that the other filters of
-/// `scope` include; its bounds of time are ignored. Also returns the rows without a time, which are in no window. `now` decides which
-/// windows are active; `cost` is the cost that is summed.
+/// `scope` include; its bounds of time are ignored. Also returns the rows without a time, which are in no window. The time of the
+/// scope decides which windows are active; `cost` is the cost that is summed.
 ///
 /// It reads `turns` in batches, and all of `limits`, which is small.
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn windows_of(tables: &Frames, scope: &Scope, now: Time, cost: Cost) -> Result<(Vec<Window>, LeftOut), Error> {
+pub fn windows_of(tables: &Frames, scope: &Scope, cost: Cost) -> Result<(Vec<Window>, LeftOut), Error> {
     let of_runtimes = |(name, _): &&(String, String)| name == turns::RUNTIME;
     let scope_of = |only: Vec<(String, String)>| Scope { only, timezone: scope.timezone.clone(), ..Scope::default() };
     let of_runtime = scope_of(scope.only.iter().filter(of_runtimes).cloned().collect());
@@ -120,7 +120,7 @@ pub fn windows_of(tables: &Frames, scope: &Scope, now: Time, cost: Cost) -> Resu
     if has_other_filters {
         for_each_turn(all, &numbers, |runtime, turn| found.extend(runtime, turn))?;
     }
-    Ok((found.finished(now), undated))
+    Ok((found.finished(scope.now.into()), undated))
 }
 
 /// The windows while the turns are counted, in any order.

@@ -88,7 +88,7 @@ impl Overview {
     pub fn of(tables: &Frames, now: &Zoned) -> Result<Self, Error> {
         let calendar = Calendar::at(now)?;
         let recent = recent(tables, calendar.first)?;
-        let time = Time::from_micros(now.timestamp().as_microsecond());
+        let time = Time::from(now.timestamp());
         // At the same time, because each of them waits for its files.
         let (turns, (tools, unread)) = rayon::join(
             || {

@@ -1,7 +1,7 @@
 //! The last days in local time, and the periods that they are compared with.
 
 use jiff::civil::Date;
-use jiff::{Span, Timestamp, Zoned};
+use jiff::{Span, Zoned};
 
 use crate::base::time::Time;
 
@@ -43,13 +43,12 @@ impl Calendar {
     pub fn at(now: &Zoned) -> Result<Self, jiff::Error> {
         let today = now.date();
         let ago = |days: i64| today.checked_sub(Span::new().try_days(days)?);
-        let start =
-            |date: Date| -> Result<Time, jiff::Error> { Ok(time(date.to_zoned(now.time_zone().clone())?.timestamp())) };
+        let start = |date: Date| date.to_zoned(now.time_zone().clone()).map(|start| Time::from(start.timestamp()));
         let bounds = |days: i64| -> Result<Bounds, jiff::Error> {
             Ok(Bounds {
                 start: start(ago(days - 1)?)?,
                 before_start: start(ago(2 * days - 1)?)?,
-                before_end: time(now.checked_sub(Span::new().try_days(days)?)?.timestamp()),
+                before_end: now.checked_sub(Span::new().try_days(days)?)?.timestamp().into(),
             })
         };
         let [day, week, month] = DAYS;
@@ -77,10 +76,6 @@ impl Bounds {
     pub fn before_contains(&self, time: Time) -> bool {
         self.before_start <= time && time < self.before_end
     }
-}
-
-fn time(moment: Timestamp) -> Time {
-    Time::from_micros(moment.as_microsecond())
 }
 
 #[cfg(test)]

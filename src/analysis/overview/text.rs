@@ -92,7 +92,7 @@ impl Overview {
         let head =
             format!("{:name$}{:>6}{:>9}{:>14}{:>13}{:>10}", "limits", "used", "tokens", "cost", "at reset", "left");
         let shown = if level == 0 { WINDOWS } else { usize::MAX };
-        let now = Time::from_micros(self.now.timestamp().as_microsecond());
+        let now = Time::from(self.now.timestamp());
         let mut lines = vec![look.styled(Style::Bold, &head)];
         lines.extend(self.limits.iter().take(shown).map(|window| limit_as_text(window, now, name, look)));
         lines.extend(tops::more(self.limits.len(), shown, look));

@@ -144,7 +144,7 @@ fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
 /// The first time that is in the future; `None` if the current time is not known.
 fn future(scope: &Scope) -> Option<Time> {
     let now = Some(scope.now).filter(|now| *now != Timestamp::UNIX_EPOCH)?;
-    Some(Time::from_micros(now.checked_add(TOLERANCE).ok()?.as_microsecond()))
+    Some(now.checked_add(TOLERANCE).ok()?.into())
 }
 
 /// The columns of [`FINDINGS`], each table read once. Of `turns` only rows without a cost or with a time that is missing or in the

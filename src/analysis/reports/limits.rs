@@ -8,7 +8,7 @@ use super::options::Options;
 use super::spec::List;
 use crate::analysis::limits::{Rates, Window, windows_of};
 use crate::analysis::rows::measure::{Measure, max};
-use crate::analysis::rows::{Error, Frames, LeftOut, Scope, Undated, round};
+use crate::analysis::rows::{Error, Frames, LeftOut, Undated, round};
 use crate::base::time::Time;
 use crate::store::frames::{limits, sessions, time_type, turns};
 
@@ -90,7 +90,7 @@ impl List for Limits {
 /// The largest values of the windows that have begun and not ended, or of those that the bounds of time touch.
 fn largest(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let scope = &options.scope;
-    let now = now(scope);
+    let now = scope.now.into();
     let (mut windows, left_out) = windows_in_time(tables, options)?;
     if scope.since.is_none() && scope.until.is_none() {
         // The length of a window may be wrong, so that its start is later than its states.
@@ -108,12 +108,8 @@ fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
     let (mut windows, left_out) = windows_in_time(tables, options)?;
     windows.retain(|window| window.active || !options.active);
     let wide = if options.active { WIDE_OF_ACTIVE } else { WIDE };
-    let (rows, more) = listed(round(frame(&windows, now(&options.scope))?.lazy()), wide, options)?;
+    let (rows, more) = listed(round(frame(&windows, options.scope.now.into())?.lazy()), wide, options)?;
     Ok(Answer { rows, dimensions: 0, total: None, more, left_out, judged: None })
-}
-
-fn now(scope: &Scope) -> Time {
-    Time::from_micros(scope.now.as_microsecond())
 }
 
 fn windows_in_time(tables: &Frames, options: &Options) -> Result<(Vec<Window>, LeftOut), Error> {
@@ -125,9 +121,7 @@ fn windows_in_time(tables: &Frames, options: &Options) -> Result<(Vec<Window>, L
         return Err(Error::UndatedLimits);
     }
     let (since, until) = scope.edges()?;
-    let time = |edge: jiff::Timestamp| Time::from_micros(edge.as_microsecond());
-    let (since, until) = (since.map(time), until.map(time));
-    let (mut windows, left_out) = windows_of(tables, scope, now(scope), options.cost)?;
+    let (mut windows, left_out) = windows_of(tables, scope, options.cost)?;
     windows.retain(|window| {
         since.is_none_or(|since| window.ends_at.is_some_and(|end| end > since))
             && until.is_none_or(|until| window.starts_at.is_some_and(|start| start < until))

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use super::bound::Bound;
 use super::error::Error;
 use super::scope::Scope;
+use crate::base::time::Time;
 
 impl Scope {
     /// The first point in time, and the first one after the last, where the scope has these bounds. A period that begins at a bound
@@ -12,7 +13,7 @@ impl Scope {
     ///
     /// # Errors
     /// When the first is not before the last, or the time zone does not exist.
-    pub(in crate::analysis) fn edges(&self) -> Result<(Option<Timestamp>, Option<Timestamp>), Error> {
+    pub(in crate::analysis) fn edges(&self) -> Result<(Option<Time>, Option<Time>), Error> {
         let now = self.zoned()?;
         let edge = |bound: Option<Bound>, is_end| bound.map(|it| it.edge(&now, self.week_start, is_end)).transpose();
         let (since, until) = (edge(self.since, false)?, edge(self.until, true)?);
@@ -32,6 +33,6 @@ impl Scope {
         }
         let is_relative = self.since.is_some_and(Bound::is_relative);
         let today = is_relative.then(|| Bound::Day(now.date()).edge(&now, self.week_start, true)).transpose()?;
-        Ok((since, until.or(today)))
+        Ok((since.map(Time::from), until.or(today).map(Time::from)))
     }
 }

@@ -22,14 +22,6 @@ use crate::analysis::outcomes::sets::set_of_task;
 use crate::base::time::Time;
 use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
 
-fn micros(moment: Timestamp) -> Time {
-    Time::from_micros(moment.as_microsecond())
-}
-
-fn time(moment: Timestamp) -> Expr {
-    time_value(micros(moment))
-}
-
 /// The rows of a report before they are grouped.
 pub(in crate::analysis) struct Grouping {
     /// The report, for messages.
@@ -64,9 +56,10 @@ impl Grouping {
         cost: Cost,
     ) -> Result<Self, Error> {
         let now = scope.zoned()?;
+        let (since, until) = scope.edges()?;
         let has_only_dated = rows.are_dated(tables);
-        let recent = match scope.edges() {
-            Ok((Some(since), _)) if rows.has_times_of_tables() => tables.since(micros(since))?,
+        let recent = match since {
+            Some(since) if rows.has_times_of_tables() => tables.since(since)?,
             _ => tables.clone(),
         };
         let mut rows = rows.frame(&recent)?;
@@ -98,7 +91,7 @@ impl Grouping {
             }
             grouping.rows = grouping.rows.filter(is_match);
         }
-        grouping.filter_by_time(scope)?;
+        grouping.filter_by_time(scope, since, until)?;
         Ok(grouping)
     }
 
@@ -127,12 +120,11 @@ impl Grouping {
     }
 
     /// Excludes the rows outside of the bounds of time, and undated rows unless the scope includes them.
-    fn filter_by_time(&mut self, scope: &Scope) -> Result<(), Error> {
+    fn filter_by_time(&mut self, scope: &Scope, since: Option<Time>, until: Option<Time>) -> PolarsResult<()> {
         let undated = scope.undated();
         if !scope.is_bounded() && undated == Undated::Include {
             return Ok(());
         }
-        let (since, until) = scope.edges()?;
         self.skip_other_days(since, until);
         self.date_rows()?;
         if undated == Undated::Exclude {
@@ -140,10 +132,10 @@ impl Grouping {
         }
         let mut is_in_time = col(turns::OCCURRED_AT).is_not_null();
         if let Some(since) = since {
-            is_in_time = is_in_time.and(col(turns::OCCURRED_AT).gt_eq(time(since)));
+            is_in_time = is_in_time.and(col(turns::OCCURRED_AT).gt_eq(time_value(since)));
         }
         if let Some(until) = until {
-            is_in_time = is_in_time.and(col(turns::OCCURRED_AT).lt(time(until)));
+            is_in_time = is_in_time.and(col(turns::OCCURRED_AT).lt(time_value(until)));
         }
         let is_undated = col(turns::OCCURRED_AT).is_null();
         let is_kept = match undated {
@@ -158,11 +150,11 @@ impl Grouping {
 
     /// Excludes rows of days outside of the bounds, so that their files are not read: the files of a lake are those of days. Rows without
     /// a time have no day.
-    fn skip_other_days(&mut self, since: Option<Timestamp>, until: Option<Timestamp>) {
+    fn skip_other_days(&mut self, since: Option<Time>, until: Option<Time>) {
         if !self.schema.contains(turns::DAY) {
             return;
         }
-        let day = |moment: Timestamp| lit(micros(moment).day()).cast(DataType::Date);
+        let day = |time: Time| lit(time.day()).cast(DataType::Date);
         let first = since.map(|since| col(turns::DAY).gt_eq(day(since)));
         let last = until.map(|until| col(turns::DAY).lt_eq(day(until)));
         if let Some(is_near) = first.into_iter().chain(last).reduce(Expr::and) {

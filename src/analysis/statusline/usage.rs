@@ -89,7 +89,7 @@ pub fn usage(archive: &Archive, cache: Option<&Path>, question: &Question<'_>) -
 }
 
 fn answer(cached: &Cached, question: &Question<'_>) -> Usage {
-    let now = Time::from_micros(question.now.timestamp().as_microsecond());
+    let now = Time::from(question.now.timestamp());
     let current = |name: &str| {
         let mut windows = cached.windows.iter().filter(|window| window.name == name);
         windows.find(|window| window.starts_at <= now && now < window.ends_at)
@@ -113,9 +113,8 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
     let (start, end) = (start?, end?);
     let now = question.now.timestamp();
     let earliest = now.checked_sub(Span::new().hours(24 * DAYS_BEFORE))?;
-    let micros = |time: Timestamp| Time::from_micros(time.as_microsecond());
     let names = [sessions::TABLE, turns::TABLE, limits::TABLE];
-    let tables = snapshot.recent_tables(&names, micros(earliest.min(start)))?;
+    let tables = snapshot.recent_tables(&names, Time::from(earliest.min(start)))?;
     let [sessions, turns, limits] = names.map(|name| tables.table(name));
     let columns = [
         turns::RUNTIME,
@@ -152,7 +151,7 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
     let frames = [("turns", recent.lazy()), ("limits", limits), ("sessions", sessions)];
     let frames: Frames = frames.into_iter().collect();
     let windows = windows(&frames, now, question.timezone, &least)?;
-    let today = Spent::of(today_usd, least.between(micros(start), micros(end), None)?);
+    let today = Spent::of(today_usd, least.between(start.into(), end.into(), None)?);
     Ok(Cached { key, today, windows, sessions: std::collections::BTreeMap::new() })
 }
 
@@ -160,8 +159,7 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
 fn windows(frames: &Frames, now: Timestamp, timezone: &str, least: &LowerBounds) -> Result<Vec<CachedWindow>, Error> {
     let only = vec![("runtime".to_owned(), RUNTIME.to_owned())];
     let scope = Scope { only, now, timezone: timezone.to_owned(), ..Scope::default() };
-    let time = Time::from_micros(now.as_microsecond());
-    let (windows, _) = windows_of(frames, &scope, time, Cost::Auto)?;
+    let (windows, _) = windows_of(frames, &scope, Cost::Auto)?;
     let mut active = Vec::new();
     for window in windows.into_iter().filter(|window| window.active) {
         let (Some(starts_at), Some(ends_at)) = (window.starts_at, window.ends_at) else { continue };
@@ -210,7 +208,7 @@ fn cost_of(archive: &Archive, session: &str) -> Result<Option<Spent>, Error> {
 }
 
 fn literal(time: Timestamp) -> Expr {
-    time_value(Time::from_micros(time.as_microsecond()))
+    time_value(time.into())
 }
 
 fn first_number(frame: &DataFrame) -> Result<Option<f64>, Error> {

@@ -70,7 +70,7 @@ fn scan(args: GitScan, settings: &Settings) -> anyhow::Result<Outcome> {
         return Ok(Outcome::NotAllDone);
     }
     let since = args.since.map(|day| Time::from_micros(i64::from(time::days(day)) * DAY));
-    let now = Time::from_micros(jiff::Timestamp::now().as_microsecond());
+    let now = Time::from(jiff::Timestamp::now());
     let mut histories: Vec<History> = Vec::new();
     for found in repositories.into_values() {
         let options = Options { since, first_session: found.first_session, now };

@@ -153,7 +153,7 @@ fn frame(catalog: &Catalog, rows: &[Priced<'_>]) -> PolarsResult<DataFrame> {
 
 /// The current day: it decides which of several dated prices of a service tier an imported table means.
 pub fn today() -> Day {
-    Day(Time::from_micros(jiff::Timestamp::now().as_microsecond()).day())
+    Day(Time::from(jiff::Timestamp::now()).day())
 }
 
 /// Imports prices into the archive, and recomputes its costs.

@@ -72,7 +72,7 @@ pub fn options(
         owned: owned(settings),
         formats: settings.formats,
         host: gethostname::gethostname().into_string().ok(),
-        now: Some(Time::from_micros(jiff::Timestamp::now().as_microsecond())),
+        now: Some(Time::from(jiff::Timestamp::now())),
         written_since: None,
         earlier_stdin: Vec::new(),
     })

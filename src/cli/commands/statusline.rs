@@ -51,7 +51,7 @@ pub fn run(args: &Statusline, settings: &Settings) -> anyhow::Result<Outcome> {
             Usage::default()
         })
     };
-    let now = Time::from_micros(now.as_microsecond());
+    let now = Time::from(now);
     let current = |limit: Option<Limit>| limit.filter(|limit| limit.resets_at.is_none_or(|reset| now < reset));
     let stated = current(input.five_hour).map(|limit| WindowLeft {
         used_percent: Some(limit.used_percent),

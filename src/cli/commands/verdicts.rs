@@ -69,8 +69,7 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     let archive = settings.archive(args.archive.archive, true)?;
     let writer = archive.write()?;
-    let (host, now) =
-        (gethostname::gethostname().into_string().ok(), Time::from_micros(jiff::Timestamp::now().as_microsecond()));
+    let (host, now) = (gethostname::gethostname().into_string().ok(), Time::from(jiff::Timestamp::now()));
     let imported: Vec<String> = files.keys().cloned().collect();
     for (path, file) in files {
         writer.replace(Source {

@@ -181,7 +181,7 @@ fn reset_time(found: &Captures<'_>, time: Time) -> Option<Time> {
         vec![Some(now.date()), later(now.date(), 1)]
     };
     let reset = candidates.into_iter().flatten().filter_map(at).find(|reset| *reset > now)?;
-    Some(Time::from_micros(reset.timestamp().as_microsecond()))
+    Some(reset.timestamp().into())
 }
 
 #[cfg(test)]
