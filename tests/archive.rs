@@ -444,6 +444,15 @@ fn tables_with_room_are_as_new_ones() {
     }
 }
 
+/// Merges archives into one by one writer, as `archive merge` does.
+fn merge<'a>(into: &Archive, others: impl Iterator<Item = &'a Archive>) {
+    let writer = into.write().unwrap();
+    for source in others.flat_map(|other| other.known_facts().unwrap().into_values()) {
+        writer.merge(source);
+    }
+    writer.commit().unwrap();
+}
+
 /// Archives of several machines become one: the order does not matter, and twice is once.
 #[test]
 fn archives_merge_in_any_order() {
@@ -458,48 +467,47 @@ fn archives_merge_in_any_order() {
         }
         writer.commit().unwrap();
     }
-    let merged = |name: &str, order: &[usize]| {
+    let merged = |name: &str, order: &[&[usize]]| {
         let whole = archive(name);
-        for part in order {
-            let writer = whole.write().unwrap();
-            for source in parts[*part].known_facts().unwrap().values() {
-                writer.merge(source.clone());
-            }
-            writer.commit().unwrap();
+        for step in order {
+            merge(&whole, step.iter().map(|part| &parts[*part]));
         }
         assert_eq!(whole.check().unwrap().problems, []);
         let tables = whole.tables().unwrap().into_iter();
         tables.map(|(name, it)| format!("{name}\n{}", shown(&sorted(&it.collect().unwrap())))).collect::<Vec<_>>()
     };
     let expected: Vec<_> = sample_frames().iter().map(|(name, it)| format!("{name}\n{}", shown(&sorted(it)))).collect();
-    assert_eq!(merged("abc", &[0, 1, 2]), expected);
-    assert_eq!(merged("cbacc", &[2, 1, 0, 2, 2]), expected);
+    assert_eq!(merged("abc", &[&[0], &[1], &[2]]), expected);
+    assert_eq!(merged("cbacc", &[&[2], &[1], &[0], &[2], &[2]]), expected);
+    assert_eq!(merged("at-once", &[&[1, 2, 0, 1]]), expected);
 }
 
-/// Of two looks at one file the later stands, whichever comes first.
+/// Of two states of a file the later one is kept, whichever is merged first, by one writer or by two.
 #[test]
-fn the_later_look_at_a_file_stands() {
+fn the_later_state_of_a_file_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let logs = folder.path().join("logs");
     fs::create_dir_all(&logs).unwrap();
     let sample = fs::read(root().join("sample-logs/drover-events/quota.jsonl")).unwrap();
     let begun = sample.iter().position(|it| *it == b'\n').unwrap() + 1;
-    let looks = [("early", &sample[..begun]), ("late", &sample[..])].map(|(name, content)| {
+    let states = [("early", &sample[..begun]), ("late", &sample[..])].map(|(name, content)| {
         fs::write(logs.join("a.jsonl"), content).unwrap();
         let archive = Archive::at(folder.path().join(name));
         ingest(&archive, std::slice::from_ref(&logs));
         archive
     });
-    for (name, order) in [("forth", [0, 1]), ("back", [1, 0])] {
+    for (name, steps) in [
+        ("forth", vec![vec![0], vec![1]]),
+        ("back", vec![vec![1], vec![0]]),
+        ("forth-at-once", vec![vec![0, 1]]),
+        ("back-at-once", vec![vec![1, 0]]),
+        ("known-and-at-once", vec![vec![0], vec![1, 0]]),
+    ] {
         let merged = Archive::at(folder.path().join(name));
-        for look in order {
-            let writer = merged.write().unwrap();
-            for source in looks[look].known_facts().unwrap().values() {
-                writer.merge(source.clone());
-            }
-            writer.commit().unwrap();
+        for step in steps {
+            merge(&merged, step.into_iter().map(|state| &states[state]));
         }
-        assert_eq!(merged.sums().unwrap(), looks[1].sums().unwrap(), "{name}");
+        assert_eq!(merged.sums().unwrap(), states[1].sums().unwrap(), "{name}");
         assert_eq!(merged.known_facts().unwrap().len(), 1);
     }
 }

@@ -64,7 +64,7 @@ fn what_is_no_file_is_left_alone() {
 
 /// A folder that cannot be read is told of; what lies beside it is read. Root can read any folder.
 #[test]
-fn a_folder_that_cannot_be_read_is_told_of() {
+fn a_directory_that_cannot_be_read_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let closed = folder.path().join("closed");
     fs::create_dir(&closed).unwrap();

@@ -126,7 +126,7 @@ fn replaced_while_it_is_read(turns: usize) {
 /// A log that grows is taken up to its last whole line, whose rest comes the next time: wherever it was looked at, the
 /// end is that of a log that was read once.
 #[test]
-fn a_log_that_grows_is_taken_up_line_by_line() {
+fn a_log_that_grows_is_read_line_by_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
     let sample =

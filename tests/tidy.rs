@@ -39,7 +39,7 @@ fn every_format_has_samples_that_it_claims() {
     }
 }
 
-/// Every test and sample that docs/accounting.md names as the guard of a rule exists.
+/// Every test and sample that docs/accounting.md names as the guard of a rule exists, and every test that docs/security.md names.
 #[test]
 fn every_guard_exists() {
     let text = fs::read_to_string(root().join("docs/accounting.md")).unwrap();
@@ -55,8 +55,16 @@ fn every_guard_exists() {
     let is_source = |it: &walkdir::DirEntry| it.path().extension().is_some_and(|it| it == "rs");
     let code: String = sources.filter(is_source).map(|it| fs::read_to_string(it.path()).unwrap()).collect();
     let guards = text.split("*Test").skip(1).map(|it| it.split("\n\n").next().unwrap_or(it));
-    let names: Vec<_> = guards.flat_map(|it| it.split('`').skip(1).step_by(2)).filter(|it| !it.contains('/')).collect();
-    assert!(names.len() > 20, "{names:?}");
+    let security = fs::read_to_string(root().join("docs/security.md")).unwrap();
+    // The last cell of a row.
+    let tested = security.lines().filter_map(|line| line.strip_suffix('|')?.rsplit('|').next());
+    let is_test =
+        |name: &&str| name.split('_').count() > 2 && name.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+    let quoted = |text: &'_ str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let tested: Vec<String> = tested.flat_map(quoted).filter(|name| is_test(&name.as_str())).collect();
+    let guards: Vec<String> = guards.flat_map(quoted).filter(|it| !it.contains('/')).collect();
+    assert!(guards.len() > 20 && tested.len() > 40, "{guards:?} {tested:?}");
+    let names: Vec<String> = guards.into_iter().chain(tested).collect();
     for name in names {
         assert!(code.contains(&format!("fn {name}(")), "{name} is not a test");
     }

@@ -98,7 +98,7 @@ impl MeasureBound {
 pub struct Compared {
     /// The value of the measure over all rows in scope; `None` if it is unknown, as without rows.
     pub value: Option<f64>,
-    /// Whether the bound does not permit the value. An unknown value is not above any bound, and not at or above one.
+    /// Whether the bound does not permit the value. An unknown value is permitted by `--max`, and not by `--min`.
     pub is_exceeded: bool,
 }
 

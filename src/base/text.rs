@@ -216,6 +216,18 @@ impl<'de> Deserialize<'de> for Symbol {
     }
 }
 
+/// Whether a text matches a pattern, in which `*` matches any text.
+pub fn text_matches(text: &str, pattern: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
+    let Some(mut text) = text.strip_prefix(start) else { return false };
+    let (between, end) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in between.split('*') {
+        let Some((_, after)) = text.split_once(part) else { return false };
+        text = after;
+    }
+    text.ends_with(end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

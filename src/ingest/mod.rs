@@ -11,6 +11,7 @@
 //! place           what is beside a log: sidecars, journals
 //! sidecars        where sidecars of a log are
 //! content_hasher  hashes a file while it is read, and releases its memory
+//! drift           what an adapter does not know of the logs that it reads
 //! shape           keys and types of files that no format matches
 //! swe_bench       verdicts in reports of SWE-bench
 //! verdict_files   files of verdicts to import

@@ -11,6 +11,7 @@
 //! views        several views of one session: the most detailed one provides the rows
 //! threads      names of responses that forks repeat
 //! ownership    responses that several sessions contain
+//! event_id     which events are copies of each other
 //! merge        the parts of a session -> its rows
 //! delegates    turns that another program ran
 //! metered      requests with all counts, beside logs that leave some out
@@ -20,6 +21,7 @@
 //! verdicts     the sessions of imported verdicts
 //! costs        prices for the rows
 //! trees        sessions with the sessions that they started
+//! renumber     removes rows to which others refer by index
 //! history      commits of repositories
 //! ```
 

@@ -9,6 +9,7 @@
 //! model_name    removes the parts of a logged name that do not belong to the model
 //! canonical     a logged model -> the one name for all spellings of the model
 //! lookup        a logged provider and model -> the models of the catalog, and by which rules
+//! rule          how a logged name led to a model
 //! pricing       tokens of a model -> US dollars
 //! import        a user's table -> entries: litellm, genai_prices, an own TOML; validate checks them. `scripts/make_catalog` makes the
 //!               built-in table with the same functions

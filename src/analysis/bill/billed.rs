@@ -3,7 +3,8 @@
 use super::amounts::Amounts;
 use super::key::{By, Key};
 use super::question::Question;
-use crate::analysis::rows::{Error, text_matches};
+use crate::analysis::rows::Error;
+use crate::base::text::text_matches;
 use crate::base::time::{Day, Time};
 use crate::ingest::bill_files::BillLine;
 

@@ -17,8 +17,8 @@ pub struct Dimension {
     pub(in crate::analysis) value: Value,
 }
 
-/// All dimensions, by name. Those of time are computed from `occurred_at`. The help, README.md and docs/reports.md list
-/// them; `TIDY=overwrite cargo test --test main dimensions` writes the lists.
+/// All dimensions, by name. Those of time are computed from `occurred_at`. The help and docs/reports.md list them;
+/// `TIDY=overwrite cargo test --test main dimensions` writes the lists.
 #[rustfmt::skip]
 pub static DIMENSIONS: &[Dimension] = &[
     of_row_or_session("agent", "Name or type of the agent", turns::AGENT),

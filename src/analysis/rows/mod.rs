@@ -15,7 +15,7 @@
 //! measure      the columns of a report after its dimensions
 //! sums         sums and counts over the rows of a group
 //! session_key  the columns that identify a session
-//! partitions   the rows of sessions, of which only one partition is in memory at a time
+//! partitions   the rows of sessions, of which a few partitions are in memory at a time
 //! sorted       rows by their sessions
 //! calls        what a tool call means
 //! trials       choices about trials
@@ -57,7 +57,7 @@ pub use grouping::sessions;
 pub use left_out::LeftOut;
 pub use measure::Measure;
 pub(super) use partitions::{Find, SessionRows, for_sessions, take};
-pub(super) use pattern::{matches, text_matches};
+pub(super) use pattern::matches;
 pub use projects::ProjectNames;
 pub(super) use projects::shown_project;
 pub(super) use report_rows::{Context, Extended, ReportRows, Sessions, Table, Top, Where};

@@ -24,18 +24,6 @@ pub(in crate::analysis) fn matches(value: Expr, pattern: &str) -> Result<Expr, P
     Ok(value.str().contains(lit(format!("(?s)^{}$", parts.join(".*"))), true).fill_null(lit(false)))
 }
 
-/// Whether a text matches a pattern, in which `*` matches any text.
-pub(in crate::analysis) fn text_matches(text: &str, pattern: &str) -> bool {
-    let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };
-    let Some(mut text) = text.strip_prefix(start) else { return false };
-    let (between, end) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in between.split('*') {
-        let Some((_, after)) = text.split_once(part) else { return false };
-        text = after;
-    }
-    text.ends_with(end)
-}
-
 /// A regular expression that matches only this text.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -52,6 +40,7 @@ pub(super) fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::text::text_matches;
 
     #[test]
     fn the_same_texts_match_without_a_table() {

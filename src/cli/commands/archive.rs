@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::analysis::reports::content_doubts;
+use agentlogs::base::text::text_matches;
 use agentlogs::base::time::{self, DAY, Time};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
@@ -49,15 +50,16 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
             let archive = settings.archive(archive.archive, false)?;
             // An archive that does not exist is an error, and not created.
             archive.snapshot()?;
-            let patterns: Vec<Vec<&str>> = sources.iter().map(|pattern| pattern.split('*').collect()).collect();
-            let is_match = |text: &str| patterns.iter().any(|pattern| matches(text, pattern));
+            let is_match = |text: &str| sources.iter().any(|pattern| text_matches(text, pattern));
             let repositories = archive.forget_repositories(is_match)?;
             let mut writer = archive.write()?;
             writer.remove_verdicts_with_sessions()?;
             let mut forgotten = 0;
             let what = if before.is_some() { "session" } else { "file" };
             if let Some(day) = before {
-                for mut source in archive.facts()?.into_values() {
+                for path in writer.paths() {
+                    // One source at a time is in memory.
+                    let Some(mut source) = writer.facts(path)? else { continue };
                     let count = source.sessions.len();
                     source.sessions.retain(|session| session.ended_at.is_none_or(|end| end.day() >= time::days(day)));
                     forgotten += count - source.sessions.len();
@@ -313,17 +315,6 @@ fn of_host(mut source: Source, own: Option<&str>) -> Source {
         source.verdicts.iter_mut().filter_map(|it| it.beside.as_mut()).for_each(|report| report.insert_str(0, &start));
     }
     source
-}
-
-/// Whether a text matches a pattern, given as the texts between its stars.
-fn matches(text: &str, pattern: &[&str]) -> bool {
-    let [first, middle @ .., last] = pattern else { return pattern.first().is_some_and(|whole| *whole == text) };
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    for part in middle {
-        let Some(start) = rest.find(part) else { return false };
-        rest = rest.get(start + part.len()..).unwrap_or_default();
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]

@@ -40,7 +40,6 @@ type Repositories = BTreeMap<PathBuf, Found>;
 
 fn scan(args: GitScan, settings: &Settings) -> anyhow::Result<Outcome> {
     let archive = settings.archive(args.archive.archive.clone(), false)?;
-    let known = archive.histories()?;
     let mut of_sessions = of_sessions(args.archive, settings)?;
     let mut outcome = Outcome::Done;
     let repositories = if args.repositories.is_empty() {
@@ -70,23 +69,29 @@ fn scan(args: GitScan, settings: &Settings) -> anyhow::Result<Outcome> {
         return Ok(Outcome::NotAllDone);
     }
     let since = args.since.map(|day| Time::from_micros(i64::from(time::days(day)) * DAY));
+    loop {
+        let known = archive.histories()?;
+        let (histories, is_complete) = scan_all(&repositories, &known, since);
+        if histories.is_empty() || write(&archive, &known, &histories)? {
+            return Ok(if is_complete { outcome } else { Outcome::NotAllDone });
+        }
+        say("another process changed the histories in the archive meanwhile: the repositories are scanned again");
+    }
+}
+
+/// Scans repositories. Returns their histories, and whether everything could be read.
+fn scan_all(repositories: &Repositories, known: &Histories, since: Option<Time>) -> (Vec<History>, bool) {
     let now = Time::from(jiff::Timestamp::now());
     let mut histories: Vec<History> = Vec::new();
-    for found in repositories.into_values() {
+    let mut is_complete = true;
+    for found in repositories.values() {
         let options = Options { since, first_session: found.first_session, now };
-        match scan_one(&found.root, &known, &mut histories, options) {
-            Ok(true) => {}
-            Ok(false) => outcome = Outcome::NotAllDone,
-            Err(error) => {
-                complain(format_args!("{error:#}"));
-                outcome = Outcome::NotAllDone;
-            }
-        }
+        is_complete &= scan_one(&found.root, known, &mut histories, options).unwrap_or_else(|error| {
+            complain(format_args!("{error:#}"));
+            false
+        });
     }
-    if !histories.is_empty() {
-        write(&archive, &histories)?;
-    }
-    Ok(outcome)
+    (histories, is_complete)
 }
 
 /// Scans a repository, and adds its history to those of this run. Returns whether everything could be read.
@@ -121,11 +126,12 @@ fn scan_one(root: &Path, known: &Histories, histories: &mut Vec<History>, option
     Ok(problems.is_empty())
 }
 
-fn write(archive: &Archive, histories: &[History]) -> anyhow::Result<()> {
+/// Writes histories that follow from those in `known`: see [`Archive::write_histories`].
+fn write(archive: &Archive, known: &Histories, histories: &[History]) -> anyhow::Result<bool> {
     if archive.is_being_written() {
         say(&format!("waiting for another process that writes {}", archive.folder().display()));
     }
-    Ok(archive.write_histories(histories)?)
+    Ok(archive.write_histories(known, histories)?)
 }
 
 /// The directory that all worktrees of a repository share, and the root around a directory.

@@ -50,7 +50,7 @@ impl<'t> Row<'t> {
 }
 
 /// Larger counts are refused: no bill has them, and a sum of them could be out of range.
-const LARGEST: i64 = 1 << 53;
+pub(super) const LARGEST: i64 = 1 << 53;
 
 /// A count of tokens. Some exports write `10.0`.
 pub(super) fn count(name: &str, text: &str) -> Result<i64, String> {

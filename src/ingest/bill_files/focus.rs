@@ -4,7 +4,7 @@
 //! `agentlogs export --as focus` writes are read, and the usual ones of other exports.
 
 use super::content::{Format, Found, Skipped, in_dollars};
-use super::csv_table::{CsvFormat, Row};
+use super::csv_table::{CsvFormat, LARGEST, Row};
 use super::line::BillLine;
 use crate::model::session::Tokens;
 
@@ -48,14 +48,14 @@ fn tokens(row: &Row<'_>) -> Result<Option<i64>, String> {
     if let Some(tokens) = row.count("x_tokens")? {
         return Ok(Some(tokens));
     }
-    let Some(per_unit) = row.text("consumedunit").and_then(tokens_per_unit) else { return Ok(None) };
-    let quantity = row.money("consumedquantity")?;
-    Ok(quantity.map(|quantity| rounded(quantity * per_unit)))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "larger numbers are limited")]
-fn rounded(number: f64) -> i64 {
-    number.round() as i64
+    let Some(unit) = row.text("consumedunit") else { return Ok(None) };
+    let Some(per_unit) = tokens_per_unit(unit) else { return Ok(None) };
+    let Some(quantity) = row.money("consumedquantity")? else { return Ok(None) };
+    // Some exports write thousands of tokens with a few digits, so that the product is not whole. A correction is below 0.
+    let tokens = (quantity * per_unit).round();
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+    let valid = (tokens.abs() <= LARGEST as f64).then_some(tokens as i64);
+    valid.map(Some).ok_or_else(|| format!("consumedquantity is {quantity} {unit}, which is not a count of tokens"))
 }
 
 /// The tokens of a unit: 1 of `Tokens`, 1000 of `1K tokens`.

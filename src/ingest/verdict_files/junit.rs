@@ -83,7 +83,7 @@ pub fn parse(bytes: &[u8]) -> Result<Content, String> {
                         has_suite = true;
                         if let Some(time) = attribute(&element, "timestamp") {
                             // Many programs write a local time without a zone, which is no point in time.
-                            if crate::base::time::Time::parse(&time).is_some() {
+                            if time.parse::<jiff::Timestamp>().is_ok() {
                                 all.fields.set("judged_at", &time);
                             }
                         }

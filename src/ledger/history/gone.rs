@@ -74,17 +74,13 @@ pub(super) fn gone<'a>(
                 files.entry(&file.path).or_default().extend(moved);
             }
             let Some(lines) = &file.lines else { continue };
-            let (mut added, mut removed) = (lines.added.clone(), lines.removed.clone());
             let of_file = files.entry(&file.path).or_default();
-            // Lines that only moved within the file are neither lost nor new.
-            let in_place = {
-                let all = added.clone();
-                added.take_common(&mut removed);
-                all
-            };
-            lose(of_file, &mut removed, merged_at, &mut found);
-            if in_place.count() > 0 {
-                of_file.push(Added { commit: hash, merged_at, rest: in_place });
+            // A line that only moved within the file is not lost. If it is removed later, the commit that moved it loses it.
+            let mut lost = lines.removed.clone();
+            lines.added.clone().take_common(&mut lost);
+            lose(of_file, &mut lost, merged_at, &mut found);
+            if lines.added.count() > 0 {
+                of_file.push(Added { commit: hash, merged_at, rest: lines.added.clone() });
             }
         }
     }

@@ -60,10 +60,11 @@ impl Derived<'_> {
         let gone = self.gone.get(hash).filter(|_| lines.is_some());
         let is_known = history.has_default_branch();
         let mut session_ids = commit.message.session_ids.clone();
-        for ids in history.checkouts.iter().filter_map(|checkout| checkout.notes.get(hash)) {
-            session_ids.extend(ids.iter().filter(|id| !commit.message.session_ids.contains(id)).cloned());
+        for id in history.checkouts.iter().filter_map(|checkout| checkout.notes.get(hash)).flatten() {
+            if !session_ids.contains(id) {
+                session_ids.push(id.clone());
+            }
         }
-        session_ids.dedup();
         CommitRow {
             repository: history.repository.clone(),
             directory: self.directory.map(str::to_owned),

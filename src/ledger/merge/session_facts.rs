@@ -26,29 +26,14 @@ impl SessionFacts {
     }
 
     /// Adds what a less detailed view reports, where nothing else reports it.
-    pub fn fill_unknown(&mut self, view: SessionResult) {
+    pub fn fill_unknown(&mut self, mut view: SessionResult) {
         let known = &mut self.session;
-        known.labels.extend(view.labels);
-        known.prompts.extend(view.prompts);
-        set_if_unknown(&mut known.text, view.text);
-        set_if_unknown(&mut known.prompt, view.prompt);
-        set_if_unknown(&mut known.runtime_version, view.runtime_version);
-        set_if_unknown(&mut known.parent_session_id, view.parent_session_id);
-        set_if_unknown(&mut known.agent, view.agent);
-        set_if_unknown(&mut known.entrypoint, view.entrypoint);
-        set_if_unknown(&mut known.cwd, view.cwd);
-        set_if_unknown(&mut known.git_branch, view.git_branch);
-        set_if_unknown(&mut known.repository, view.repository);
-        set_if_unknown(&mut known.host, view.host);
-        set_if_unknown(&mut known.user_name, view.user_name);
-        set_if_unknown(&mut known.model, view.model);
+        set_if_unknown(&mut known.text, view.text.take());
+        set_if_unknown(&mut known.runtime_version, view.runtime_version.take());
         set_if_unknown(&mut known.user_turns, view.user_turns);
         set_if_unknown(&mut known.started_at, view.started_at);
         set_if_unknown(&mut known.ended_at, view.ended_at);
-        set_if_unknown(&mut known.trial, view.trial);
-        known.offer.join(view.offer);
-        known.pull_requests.extend(view.pull_requests);
-        add_verdicts(&mut known.verdicts, view.verdicts);
+        add_what_does_not_change(known, view);
     }
 
     /// Whether a file of a subagent is known to contain less than was billed.
@@ -88,8 +73,8 @@ impl SessionFacts {
             self.ending = ending;
             known.status = part.status;
             known.error_kind = part.error_kind;
-            known.error_message = part.error_message;
-            known.stop_reason = part.stop_reason.or(known.stop_reason.take());
+            known.error_message = part.error_message.take();
+            known.stop_reason = part.stop_reason.take().or(known.stop_reason.take());
             known.exit_code = part.exit_code.or(known.exit_code);
             if !are_recordings && !is_of_subagent {
                 known.under_reports = part.under_reports;
@@ -101,11 +86,9 @@ impl SessionFacts {
         known.unread = known.unread.max(part.unread);
         known.started_at = known.started_at.into_iter().chain(part.started_at).min();
         known.ended_at = known.ended_at.max(part.ended_at);
-        known.runtime_version = part.runtime_version.or(known.runtime_version.take());
+        known.runtime_version = part.runtime_version.take().or(known.runtime_version.take());
         known.capabilities = known.capabilities.and(part.capabilities);
-        known.subagents.extend(part.subagents);
-        known.labels.extend(part.labels);
-        known.prompts.extend(part.prompts);
+        known.subagents.append(&mut part.subagents);
         let join = |a: Option<i64>, b| if are_recordings { add(a, b) } else { a.max(b) };
         let join_lines = |a: Option<(i64, i64)>, b: Option<(i64, i64)>| match (a, b) {
             (Some(a), Some(b)) if are_recordings => Some((a.0 + b.0, a.1 + b.1)),
@@ -117,23 +100,89 @@ impl SessionFacts {
         known.stated_tool_calls = join(known.stated_tool_calls, part.stated_tool_calls);
         known.stated_tool_errors = join(known.stated_tool_errors, part.stated_tool_errors);
         known.stated_lines = join_lines(known.stated_lines, part.stated_lines);
-        set_if_unknown(&mut known.parent_session_id, part.parent_session_id);
-        set_if_unknown(&mut known.continues, part.continues);
-        set_if_unknown(&mut known.agent, part.agent);
-        set_if_unknown(&mut known.entrypoint, part.entrypoint);
-        set_if_unknown(&mut known.cwd, part.cwd);
-        set_if_unknown(&mut known.git_branch, part.git_branch);
-        set_if_unknown(&mut known.repository, part.repository);
-        set_if_unknown(&mut known.host, part.host);
-        set_if_unknown(&mut known.user_name, part.user_name);
-        set_if_unknown(&mut known.model, part.model);
-        set_if_unknown(&mut known.prompt, part.prompt);
-        set_if_unknown(&mut known.provider_session_id, part.provider_session_id);
-        set_if_unknown(&mut known.trial, part.trial);
-        known.offer.join(part.offer);
-        known.pull_requests.extend(part.pull_requests);
-        add_verdicts(&mut known.verdicts, part.verdicts);
+        set_if_unknown(&mut known.continues, part.continues.take());
+        set_if_unknown(&mut known.provider_session_id, part.provider_session_id.take());
+        add_what_does_not_change(known, part);
     }
+}
+
+/// Adds what is the same in all parts and views of a session that state it.
+fn add_what_does_not_change(known: &mut SessionResult, other: SessionResult) {
+    // All fields are listed, so that a new one needs a decision. Rows and the identity are joined elsewhere; of the other fields that
+    // are left out, the callers decide which part or view counts.
+    let SessionResult {
+        session_id: _,
+        runtime: _,
+        format: _,
+        line: _,
+        recording: _,
+        runtime_version: _,
+        parent_session_id,
+        continues: _,
+        provider_session_id: _,
+        agent,
+        entrypoint,
+        cwd,
+        git_branch,
+        repository,
+        host,
+        user_name,
+        model,
+        status: _,
+        error_kind: _,
+        error_message: _,
+        stop_reason: _,
+        exit_code: _,
+        started_at: _,
+        ended_at: _,
+        duration_ms: _,
+        stated_turns: _,
+        user_turns: _,
+        prompts,
+        prompt_candidates: _,
+        typed_message_ids: _,
+        stated_tool_calls: _,
+        stated_tool_errors: _,
+        stated_lines: _,
+        subagents: _,
+        capabilities: _,
+        under_reports: _,
+        labels,
+        prompt,
+        text: _,
+        turns: _,
+        tool_calls: _,
+        file_changes: _,
+        events: _,
+        totals: _,
+        limits: _,
+        is_estimated: _,
+        verdicts,
+        trial,
+        is_trial_result: _,
+        unread: _,
+        is_prompted_by_program: _,
+        delegates: _,
+        offer,
+        pull_requests,
+        id_if_cut: _,
+    } = other;
+    set_if_unknown(&mut known.parent_session_id, parent_session_id);
+    set_if_unknown(&mut known.agent, agent);
+    set_if_unknown(&mut known.entrypoint, entrypoint);
+    set_if_unknown(&mut known.cwd, cwd);
+    set_if_unknown(&mut known.git_branch, git_branch);
+    set_if_unknown(&mut known.repository, repository);
+    set_if_unknown(&mut known.host, host);
+    set_if_unknown(&mut known.user_name, user_name);
+    set_if_unknown(&mut known.model, model);
+    set_if_unknown(&mut known.prompt, prompt);
+    set_if_unknown(&mut known.trial, trial);
+    known.labels.extend(labels);
+    known.prompts.extend(prompts);
+    known.offer.join(offer);
+    known.pull_requests.extend(pull_requests);
+    add_verdicts(&mut known.verdicts, verdicts);
 }
 
 fn set_if_unknown<T>(known: &mut Option<T>, value: Option<T>) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use polars::error::PolarsError;
 
-use super::layout::VERSION;
+use super::layout::{OLDEST_VERSION, VERSION};
 use crate::prices::ImportError;
 
 /// What can go wrong with an archive.
@@ -20,7 +20,7 @@ pub enum Error {
     Foreign(PathBuf),
     /// Another version of this program wrote the archive. It is neither read nor changed.
     #[error(
-        "{}: the archive has layout version {found}, this program reads version {VERSION} only; {}",
+        "{}: the archive has layout version {found}, this program reads versions {OLDEST_VERSION} to {VERSION}; {}",
         .path.display(),
         if *found > VERSION {
             "use a newer agentlogs"

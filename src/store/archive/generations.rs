@@ -34,17 +34,14 @@ pub struct Snapshot {
     /// The directory of the generation.
     pub(super) folder: PathBuf,
     pub(super) manifest: Manifest,
-    /// A shared lock on the manifest: see [`remove_unless_read`].
-    _lock: File,
+    /// A shared lock on the manifest: see [`remove_unless_read`]. `None` if the caller keeps the generation from being removed.
+    _lock: Option<File>,
 }
 
 impl Snapshot {
-    /// A generation of a damaged archive, which the caller keeps from being removed. `file` is the name of a file or directory in it
-    /// that exists.
-    pub(super) fn of(folder: PathBuf, manifest: Manifest, file: &str) -> Result<Self, Error> {
-        let path = folder.join(file);
-        let file = File::open(&path).map_err(Error::file(&path))?;
-        Ok(Self { folder, manifest, _lock: file })
+    /// A generation of a damaged archive, which the caller keeps from being removed.
+    pub(super) fn of(folder: PathBuf, manifest: Manifest) -> Self {
+        Self { folder, manifest, _lock: None }
     }
 
     /// The day of the prices that its tables are computed with.
@@ -127,7 +124,7 @@ impl Archive {
         if !current.is_described_by(&manifest) {
             return Err(Error::changed(self.folder().join(POINTER)));
         }
-        Ok(Snapshot { folder: current.folder, manifest, _lock: file })
+        Ok(Snapshot { folder: current.folder, manifest, _lock: Some(file) })
     }
 
     /// The current generation; `None` before the first one.

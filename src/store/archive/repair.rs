@@ -106,8 +106,12 @@ impl Archive {
     }
 
     /// The current generation if its manifest can be read or restored from its facts, else the newest generation of which this is
-    /// true. The later ones are added to `damaged`.
-    fn readable_generation(&self, problems: &mut Vec<Problem>, damaged: &mut Vec<PathBuf>) -> Result<Snapshot, Error> {
+    /// true. The later ones are added to `damaged`, with the paths to which they are to be renamed.
+    fn readable_generation(
+        &self,
+        problems: &mut Vec<Problem>,
+        damaged: &mut Vec<(PathBuf, PathBuf)>,
+    ) -> Result<Snapshot, Error> {
         let mut folders: Vec<PathBuf> = self.generations().into_iter().map(|(_, folder)| folder).collect();
         match self.current() {
             Ok(Some(current)) => match Manifest::read(&current.folder.join(MANIFEST)) {
@@ -130,7 +134,7 @@ impl Archive {
                         add_unlisted_parts(&mut manifest, &folder);
                         problems.push(Problem::of(Error::changed(path.clone()), IS_WRITTEN_AGAIN));
                     }
-                    return Snapshot::of(folder, manifest, MANIFEST);
+                    return Ok(Snapshot::of(folder, manifest));
                 }
                 Err(error @ Error::Version { .. }) => return Err(error),
                 Err(error) => {
@@ -138,9 +142,9 @@ impl Archive {
                     if let Some(manifest) = manifest_of_facts(&folder) {
                         let then = "it is written again for the parts that are there";
                         problems.push(Problem::of(error, then));
-                        return Snapshot::of(folder, manifest, FACTS);
+                        return Ok(Snapshot::of(folder, manifest));
                     }
-                    let kept = folder.with_extension("damaged");
+                    let kept = layout::unused(&folder.with_extension("damaged"));
                     let then = format!(
                         "its facts cannot be read either: an earlier generation is used, without what was ingested after it; \
                          ingest the newest logs again. The damaged generation is renamed to {}",
@@ -148,7 +152,7 @@ impl Archive {
                     );
                     problems.push(Problem::of(error, &then));
                     if folder.is_dir() {
-                        damaged.push(folder);
+                        damaged.push((folder, kept));
                     }
                 }
             }

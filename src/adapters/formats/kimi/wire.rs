@@ -61,7 +61,9 @@ use crate::json::lines::Line;
 use crate::json::{self, Raw};
 use crate::model::errors::ErrorKind;
 use crate::model::places::Place;
-use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Tokens};
+use crate::model::session::{
+    CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Tokens, ToolCall,
+};
 
 mod code;
 mod records;
@@ -109,6 +111,22 @@ fn claims(probe: &Probe<'_>) -> u32 {
 struct Agent {
     id: Option<Symbol>,
     kind: Option<Symbol>,
+}
+
+impl Agent {
+    /// The id of a call among those of all agents. Ids are the tool and a number; each agent has numbers of its own.
+    fn call_id(&self, id: &str) -> String {
+        match &self.id {
+            Some(agent) => format!("{agent} {id}"),
+            None => id.to_owned(),
+        }
+    }
+
+    /// Whether it made the call with an id of [`Self::call_id`].
+    fn has_called(&self, id: &str) -> bool {
+        let Some(agent) = &self.id else { return true };
+        id.strip_prefix(agent.as_str()).is_some_and(|rest| rest.starts_with(' '))
+    }
 }
 
 struct Wire {
@@ -306,8 +324,12 @@ impl Wire {
             turn.is_subagent = true;
             (turn.agent, turn.agent_id) = (agent.kind.clone(), agent.id.clone());
         }
-        // The usage of a step is logged after its calls.
-        let calls = builder.session.tool_calls.iter_mut().rev().filter(|call| call.is_subagent == agent.is_some());
+        // The usage of a step is logged after its calls. Those of other agents may be between them.
+        let is_of_agent = |call: &&mut Box<ToolCall>| match agent {
+            Some(agent) => call.is_subagent && agent.has_called(&call.call_id),
+            None => !call.is_subagent,
+        };
+        let calls = builder.session.tool_calls.iter_mut().rev().filter(is_of_agent);
         calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
         if agent.is_none() && self.last != Last::Error {
             let has_calls = builder.session.tool_calls.iter().any(|call| call.turn == Some(index));
@@ -333,12 +355,9 @@ fn call(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, at:
     GrowingCall { call, arguments: payload.function.arguments.as_str().to_owned() }
 }
 
-/// The id of a call. Ids are the tool and a number; each agent has numbers of its own.
+/// The id of a call: see [`Agent::call_id`].
 fn call_id(agent: Option<&Agent>, id: &Text<'_>) -> String {
-    match agent.and_then(|agent| agent.id.as_deref()) {
-        Some(agent) => format!("{agent} {}", id.as_str()),
-        None => id.as_str().to_owned(),
-    }
+    agent.map_or_else(|| id.as_str().to_owned(), |agent| agent.call_id(id.as_str()))
 }
 
 /// Types that are known besides those that are used.

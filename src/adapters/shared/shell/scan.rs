@@ -174,7 +174,6 @@ impl Found {
                         self.add_purpose(Purpose::of(CommandKind::Read).piped(is_piped));
                     }
                 }
-                // `for NAME in WORDS`: its commands follow `do`.
                 "case" => {
                     while tokens.next_if(|it| !matches!(it, Token::Word(word) if word == "in")).is_some() {}
                     cases += 1;
@@ -185,6 +184,7 @@ impl Found {
                     while tokens.next_if(|it| !matches!(it, Token::Word(word) if word == "{")).is_some() {}
                     skip_body(&mut tokens);
                 }
+                // `for NAME in WORDS`: its commands follow `do`.
                 "for" | "select" => self.skip_words(&mut tokens, depth),
                 // Reserved words around commands.
                 "{" | "}" | "!" | "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" => {}

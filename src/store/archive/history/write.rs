@@ -19,7 +19,7 @@ use crate::store::archive::error::{Error, Problem};
 use crate::store::archive::facts::codec;
 use crate::store::archive::hashed_file::write_file;
 use crate::store::archive::layout::{self, HISTORY};
-use crate::store::archive::open::Archive;
+use crate::store::archive::open::{Archive, Lock};
 use crate::store::archive::part::TableWriter;
 use crate::store::frames::{commit_files, commits, pull_requests};
 
@@ -27,19 +27,18 @@ use crate::store::frames::{commit_files, commits, pull_requests};
 const DAMAGED: &str = "history.damaged";
 
 impl Archive {
-    /// Replaces the histories of repositories. `archive merge` adds to them: see [`History::add`].
+    /// Replaces the histories of repositories, which follow from those in `known`. Returns `false` and changes nothing if another process
+    /// changed the histories since they were read: the caller computes them again. `archive merge` adds to them: see [`History::add`].
     ///
     /// # Errors
     /// When there is no archive, or it cannot be written.
-    pub fn write_histories(&self, histories: &[History]) -> Result<(), Error> {
-        self.change_histories(|change| {
-            for history in histories {
-                let identity = history.identity();
-                change.next.repositories.retain(|stored| !stored.identity.is_same(&identity));
-                change.add_history(history)?;
-            }
-            Ok(())
-        })
+    pub fn write_histories(&self, known: &Histories, histories: &[History]) -> Result<bool, Error> {
+        let _lock = self.lock_existing()?;
+        if self.histories()?.manifest.number != known.manifest.number {
+            return Ok(false);
+        }
+        self.change_locked(|change| histories.iter().try_for_each(|history| change.replace_history(history)))?;
+        Ok(true)
     }
 
     /// Adds pull requests, in place of those with the same number.
@@ -60,16 +59,16 @@ impl Archive {
     /// # Errors
     /// When one of them cannot be read, or this archive cannot be written.
     pub fn merge_repositories(&self, other: RepositoryFacts) -> Result<(), Error> {
-        let mut merged = Vec::new();
-        let known = self.histories()?;
-        for mut history in other.histories {
-            if let Some(known) = known.load(&history.identity())? {
-                history.add(known);
-            }
-            merged.push(history);
-        }
-        if !merged.is_empty() {
-            self.write_histories(&merged)?;
+        if !other.histories.is_empty() {
+            self.change_histories(|change| {
+                for mut history in other.histories {
+                    if let Some(known) = change.known().load(&history.identity())? {
+                        history.add(known);
+                    }
+                    change.replace_history(&history)?;
+                }
+                Ok(())
+            })?;
         }
         let rows = other.pull_requests;
         if rows.is_empty() { Ok(()) } else { self.add_pull_requests(rows) }
@@ -165,10 +164,14 @@ impl Archive {
     }
 
     fn change_histories(&self, change: impl FnOnce(&mut Change) -> Result<(), Error>) -> Result<(), Error> {
-        // An archive that does not exist is an error, and not created.
-        self.snapshot()?;
-        let _lock = self.lock()?;
+        let _lock = self.lock_existing()?;
         self.change_locked(change)
+    }
+
+    /// Locks an archive that exists: one that does not is an error, and not created.
+    fn lock_existing(&self) -> Result<Lock, Error> {
+        self.snapshot()?;
+        self.lock()
     }
 
     fn change_locked(&self, change: impl FnOnce(&mut Change) -> Result<(), Error>) -> Result<(), Error> {
@@ -210,6 +213,17 @@ struct Change {
 }
 
 impl Change {
+    /// The histories of the next state, as far as they are written.
+    fn known(&self) -> Histories {
+        Histories { manifest: self.next.clone(), folder: self.folder.clone() }
+    }
+
+    fn replace_history(&mut self, history: &History) -> Result<(), Error> {
+        let identity = history.identity();
+        self.next.repositories.retain(|stored| !stored.identity.is_same(&identity));
+        self.add_history(history)
+    }
+
     fn add_history(&mut self, history: &History) -> Result<(), Error> {
         let mut tables = Tables::default();
         history::add_rows(history, &mut tables);

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spool::Spool;
-use super::stage::Staged;
+use super::stage::{FactsLocation, Staged};
 use crate::ingest::Fingerprint;
 use crate::ledger::{Repeated, SessionKeys, Unmatched};
 use crate::model::known_places::KnownPlaces;
@@ -40,8 +40,8 @@ pub struct Writer {
     pub(super) sessions_before: Option<SessionKeys>,
     /// The number of the newest generation in the directory.
     pub(super) newest: u64,
-    /// Damaged generations, which are renamed once the next one is current, so that no later writer removes them.
-    pub(super) damaged: Vec<PathBuf>,
+    /// Damaged generations, and the paths to which they are renamed once the next one is current, so that no later writer removes them.
+    pub(super) damaged: Vec<(PathBuf, PathBuf)>,
     /// What is removed again if the archive is new and nothing is committed, outermost first.
     pub(super) created: Vec<PathBuf>,
     /// The known places of the sources that are being read, by path: the sessions of a large one are added in many steps.
@@ -205,16 +205,16 @@ impl Writer {
         });
     }
 
-    /// Adds a source of another archive. The newer state of a file wins.
+    /// Adds a source of another archive. The newer state of a file wins, also over one that this run added before.
     pub fn merge(&self, mut source: Source) {
         self.record_error(|| {
-            let Some(known) = self.state.sources.get(&source.path) else { return self.stage(source) };
+            let Some((known, facts)) = self.latest(&source.path) else { return self.stage(source) };
             let age = |stamp: &Fingerprint| (stamp.modified_at, stamp.bytes, stamp.content_hash);
             let stamp = Fingerprint::of(&source);
             if age(&stamp) == age(&known.stamp) {
                 return Ok(());
             }
-            let mut known_source = self.state.load(known)?;
+            let mut known_source = self.load(&known, &facts)?;
             let is_newer = age(&stamp) > age(&known.stamp);
             let knows_more = if is_newer {
                 source.keep_known_places(&known_source)
@@ -268,9 +268,30 @@ impl Writer {
         self.settles_all = true;
     }
 
-    /// Renames damaged generations once the next one is current: `generation-N.damaged`.
-    pub(in crate::store::archive) fn rename_on_commit(&mut self, damaged: Vec<PathBuf>) {
+    /// Renames damaged generations, each to the path beside it, once the next one is current.
+    pub(in crate::store::archive) fn rename_on_commit(&mut self, damaged: Vec<(PathBuf, PathBuf)>) {
         self.damaged = damaged;
+    }
+
+    /// The entry of a source as this run added it, else that of the current generation, and where its facts are.
+    fn latest(&self, path: &str) -> Option<(Box<IndexEntry>, FactsLocation)> {
+        let of_run = self.staged().sources.get(path).map(|staged| (staged.entry.clone(), staged.facts.clone()));
+        of_run.or_else(|| Some((self.state.sources.get(path)?.clone(), FactsLocation::Part)))
+    }
+
+    /// The facts of a source that are in memory, in the spool or in a part of the current generation.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(super) fn load(&self, entry: &IndexEntry, facts: &FactsLocation) -> Result<Source, Error> {
+        match facts {
+            FactsLocation::Memory(staged) => Ok(staged.source.clone()),
+            FactsLocation::Spool(chunks) => {
+                let (path, mut spool) = self.spool.open()?;
+                chunks.load(&mut spool).map_err(Error::file(path))
+            }
+            FactsLocation::Part => self.state.load(entry),
+        }
     }
 
     pub(super) fn staged(&self) -> MutexGuard<'_, Staged> {

@@ -56,7 +56,6 @@ impl Writer {
             }
             (std::mem::take(&mut staged.sources), std::mem::take(&mut staged.removed))
         };
-        self.spool.flush()?;
         let before = self.state.snapshot.as_ref();
         let is_of_this_program =
             |manifest: &Manifest| manifest.version == VERSION && manifest.settled_with == settled_with;
@@ -157,7 +156,7 @@ impl Writer {
 
     /// Finds the imported verdicts that repeat others: they are not listed.
     fn find_repeated(&self, items: &[Item], keys: &mut SessionKeys) -> Result<(), Error> {
-        let sources = items.iter().map(|item| self.source_of(item)).collect::<Result<Vec<_>, _>>()?;
+        let sources = items.iter().map(|item| self.load(&item.entry, &item.facts)).collect::<Result<Vec<_>, _>>()?;
         let mut imported: Vec<_> = sources.iter().map(|source| (source.path.as_str(), &source.verdicts[..])).collect();
         imported.sort_by_key(|(path, _)| *path);
         keys.find_repeated(imported.into_iter());
@@ -175,7 +174,7 @@ impl Writer {
         let mut kept = Vec::with_capacity(items.len());
         let mut removed = 0;
         for item in items {
-            let mut source = self.source_of(&item)?;
+            let mut source = self.load(&item.entry, &item.facts)?;
             let count = source.verdicts.len();
             source.verdicts.retain(|verdict| before.find(verdict).map_or(true, |(session, _)| now.contains(session)));
             removed += count - source.verdicts.len();
@@ -188,18 +187,6 @@ impl Writer {
             }
         }
         Ok((kept, removed))
-    }
-
-    /// The facts of a source of the next generation.
-    fn source_of(&self, item: &Item) -> Result<Source, Error> {
-        match &item.facts {
-            FactsLocation::Memory(staged) => Ok(staged.source.clone()),
-            FactsLocation::Spool(chunks) => {
-                let (path, mut spool) = self.spool.open()?;
-                chunks.load(&mut spool).map_err(Error::file(path))
-            }
-            FactsLocation::Part => self.state.load(&item.entry),
-        }
     }
 
     /// The number of the next generation.

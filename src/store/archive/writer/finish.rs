@@ -8,7 +8,7 @@ use super::api::Writer;
 use crate::store::archive::disk::{self, Waited};
 use crate::store::archive::error::Error;
 use crate::store::archive::generations;
-use crate::store::archive::layout::{self, MANIFEST, POINTER, SPOOL, file_of, kinds, name_of};
+use crate::store::archive::layout::{MANIFEST, POINTER, SPOOL, file_of, kinds, name_of};
 use crate::store::archive::manifest::Manifest;
 
 impl Writer {
@@ -54,12 +54,11 @@ impl Writer {
 
     /// Removes all generations but the current one, the one before it, and those that are being read.
     fn clean_up(&self, current: u64) {
-        for folder in &self.damaged {
-            let name = layout::unused(&folder.with_extension("damaged"));
-            let _ = disk::rename(folder, &name);
+        for (folder, renamed) in &self.damaged {
+            let _ = disk::rename(folder, renamed);
         }
         for (number, folder) in self.archive.generations() {
-            if self.damaged.contains(&folder) {
+            if self.damaged.iter().any(|(damaged, _)| *damaged == folder) {
                 continue;
             }
             if number != current && number + 1 != current {

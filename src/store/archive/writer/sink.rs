@@ -80,3 +80,37 @@ impl Sink for Writer {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::time::Time;
+    use crate::model::session::Turn;
+    use crate::store::archive::Archive;
+
+    /// Of two states of a file that are merged by one writer, the later one is kept, also where sources are in the spool.
+    #[test]
+    fn the_later_state_of_a_file_in_the_spool_is_kept() {
+        let state = |turns: i64| Source {
+            path: "log".to_owned(),
+            modified_at: Some(Time::from_micros(turns)),
+            sessions: vec![SessionResult {
+                session_id: "session".into(),
+                turns: (0..turns).map(|line| Box::new(Turn { line, ..Turn::default() })).collect(),
+                ..SessionResult::default()
+            }],
+            ..Source::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        for (name, turns) in [("forth", [100, 200]), ("back", [200, 100])] {
+            let archive = Archive::at(folder.path().join(name));
+            let writer = archive.write().unwrap();
+            for turns in turns {
+                writer.merge(state(turns));
+                let staged = writer.staged();
+                assert!(matches!(staged.sources["log"].facts, FactsLocation::Spool(_)));
+            }
+            assert_eq!(writer.commit().unwrap().sums.turns, 200, "{name}");
+        }
+    }
+}

@@ -61,19 +61,12 @@ impl Spool {
         Ok((offset, length))
     }
 
-    /// Writes what is buffered, so that it can be read.
+    /// Opens the file for reading, with all that was appended before. Returns its path too.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn flush(&self) -> Result<(), Error> {
-        self.end().file.flush().map_err(Error::file(&self.path))
-    }
-
-    /// Opens the file for reading. Returns its path too.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
+    /// When it cannot be written or opened.
     pub fn open(&self) -> Result<(&Path, File), Error> {
+        self.end().file.flush().map_err(Error::file(&self.path))?;
         Ok((&self.path, File::open(&self.path).map_err(Error::file(&self.path))?))
     }
 }

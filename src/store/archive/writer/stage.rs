@@ -41,7 +41,7 @@ pub struct StagedSource {
 }
 
 /// Where the facts of a source are before they are written to a part of the next generation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum FactsLocation {
     /// In memory. A thread that writes them to the spool shares them.
     Memory(Arc<InMemory>),
