@@ -7,6 +7,7 @@ use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints, Parsed};
 use agentlogs::json::lines::Lines;
 use agentlogs::model::health::Reason;
+use agentlogs::model::session::{Capabilities, Identity, SessionResult};
 use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::model::tables::{CostSource, SessionRow};
 use proptest::prelude::*;
@@ -107,6 +108,48 @@ proptest! {
         prop_assert_eq!(format!("{:?}{:?}", once.sessions, once.turns), format!("{:?}{:?}", all.sessions, all.turns));
         prop_assert_eq!(format!("{:?}{:?}", once.tool_calls, once.events), format!("{:?}{:?}", all.tool_calls, all.events));
     }
+}
+
+/// What was billed stays in the archive when a log is written again without a part of it, as after a rewind.
+#[test]
+fn what_was_billed_stays_when_a_log_is_cut() {
+    let source = |text: &[u8]| Source {
+        path: "log".to_owned(),
+        content_hash: Some(text.len().to_string()),
+        status: SourceStatus::Parsed,
+        sessions: parse(text).sessions,
+        ..Source::default()
+    };
+    // Totals in the runtime's own files may begin again after a rewind.
+    let has_names = |it: &SessionResult| {
+        it.turns.iter().all(|turn| turn.identity != Identity::Unique)
+            && (it.totals.is_empty() || !it.capabilities.has(Capabilities::KEPT_BY_RUNTIME))
+    };
+    let mut cuts = 0;
+    // A database is not cut in the middle of a table.
+    for text in line_texts().into_iter().filter(|text| !text.starts_with(b"{\"table\"")) {
+        let whole = source(&text);
+        let billed = |sources: Vec<Source>| {
+            let tables = settled(sources);
+            let of_session = |it: &SessionRow| format!("{} {:?} {:?}", it.session.session_id, it.tokens, it.money);
+            let is_billed = |it: &&SessionRow| it.tokens.total().is_some() || it.money.cost.is_some();
+            tables.sessions.iter().filter(is_billed).map(of_session).collect::<Vec<_>>()
+        };
+        let expected = billed(vec![whole.clone()]);
+        let ends: Vec<usize> =
+            text.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
+        for part in 1..4 {
+            let cut = source(&text[..ends[ends.len() * part / 4]]);
+            let is_same_log = whole.sessions.iter().any(|it| cut.contains_session(&it.session_id));
+            if is_same_log && whole.sessions.iter().all(has_names) {
+                cuts += 1;
+                let first_line = String::from_utf8_lossy(&text[..text.len().min(200)]);
+                let kept = billed(whole.clone().followed_by(cut));
+                assert_eq!(kept, expected, "{part}: {first_line}");
+            }
+        }
+    }
+    assert!(cuts > 100, "{cuts}");
 }
 
 /// The counts of each session.

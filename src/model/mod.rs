@@ -11,6 +11,7 @@ pub mod id_hash;
 mod identity;
 pub mod known_places;
 mod limit;
+mod missing;
 mod offer;
 pub mod places;
 pub mod repository;

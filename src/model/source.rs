@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::time::Time;
 use crate::model::health::Health;
 use crate::model::known_places::KnownPlaces;
+use crate::model::missing::Content;
 use crate::model::session::SessionResult;
 use crate::model::verdict::ImportedVerdict;
 
@@ -90,22 +91,30 @@ impl Source {
         self.sessions.iter().map(|it| &it.session_id).chain(aside).any(|it| it == session_id)
     }
 
-    /// The sessions of this source that a later observation of the file does not replace, as a source of their own. It replaces all if the file grew,
-    /// or still contains one of the sessions; of a database it replaces the sessions that it still contains. A truncated file only
-    /// replaces content with which it begins, and so does another log from standard input: the ledger removes the copies.
+    /// The sessions of this source that a later observation of the file does not replace, as a source of their own; the ledger removes
+    /// what they have in common with it.
+    ///
+    /// - If the file grew, it contains all that it contained before.
+    /// - A truncated file, and another log from standard input, replace only content with which they begin.
+    /// - A file without any of the sessions is another log.
+    /// - Otherwise those sessions are kept that were billed for responses that the file does not contain any more, as after a rewind,
+    ///   and those that a runtime deleted from its database.
     pub fn sessions_kept_after(&self, later: &Self) -> Option<Self> {
+        if later.grew || self.content_hash == later.content_hash || self.sessions.is_empty() {
+            return None;
+        }
         let is_still_there = |it: &SessionResult| later.contains_session(&it.session_id);
-        let is_same = later.grew || self.content_hash == later.content_hash;
-        if !is_same && !self.sessions.is_empty() && (later.status == SourceStatus::Truncated || self.is_stdin()) {
+        let is_another_log = !self.sessions.iter().any(is_still_there);
+        if is_another_log || later.status == SourceStatus::Truncated || self.is_stdin() {
             return Some(self.clone().under_history_path());
         }
-        let is_replaced = is_same || self.sessions.is_empty() || self.sessions.iter().any(is_still_there);
-        if !is_replaced {
-            return Some(self.clone().under_history_path());
-        }
-        let sessions: Vec<_> = self.sessions.iter().filter(|it| !is_still_there(it)).cloned().collect();
-        let has_deleted = later.runtime_deletes_sessions && !is_same && !sessions.is_empty();
-        has_deleted.then(|| Self { sessions, ..self.clone() }.under_history_path())
+        let content = Content::of(&later.sessions);
+        let is_spilled = |it: &SessionResult| later.spilled.iter().any(|spilled| spilled.session_id == it.session_id);
+        let is_kept = |it: &&SessionResult| {
+            later.runtime_deletes_sessions && !is_still_there(it) || !is_spilled(it) && content.lacks_some_of(it)
+        };
+        let sessions: Vec<_> = self.sessions.iter().filter(is_kept).cloned().collect();
+        (!sessions.is_empty()).then(|| Self { sessions, ..self.clone() }.under_history_path())
     }
 
     /// Fills in where its sessions ran, as far as an earlier observation of the file knows it and this one does not. Returns whether
