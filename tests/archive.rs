@@ -536,6 +536,39 @@ fn what_is_forgotten_is_gone() {
     assert_eq!((again.sessions, again.tokens), (all.sessions, all.tokens));
 }
 
+/// Sessions that ended before a day are deleted with all of their parts, also those in other files and without a time; the others stay
+/// whole.
+#[test]
+fn sessions_before_a_day_are_forgotten_with_all_of_their_parts() {
+    let ends = |archive: &Archive| {
+        let sessions =
+            archive.tables().unwrap().table("sessions").select([col("runtime"), col("session_id"), col("ended_at")]);
+        let sessions = sessions.with_column(col("ended_at").cast(DataType::Int64)).collect().unwrap();
+        let key =
+            |row: usize| sessions.columns()[..2].iter().map(|it| it.get(row).unwrap().to_string()).collect::<Vec<_>>();
+        let end = |row: usize| {
+            sessions.columns()[2].i64().unwrap().get(row).map(|micros| Time::from_micros(micros).to_string())
+        };
+        (0..sessions.height()).map(|row| (key(row), end(row))).collect::<BTreeMap<_, _>>()
+    };
+    for day in ["2026-10-06", "2100-01-01"] {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = Archive::at(folder.path().join("archive"));
+        ingest(&archive, &[root().join("sample-logs")]);
+        let (before, tokens) = (ends(&archive), archive.sums().unwrap().tokens);
+        let mut expected = before.clone();
+        expected.retain(|_, end| end.as_ref().is_none_or(|end| end.as_str() >= day));
+        let mut forget = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        forget.args(["archive", "forget", "--before", day, "--archive", "archive"]).current_dir(folder.path());
+        let output = String::from_utf8(forget.output().unwrap().stderr).unwrap();
+        let deleted = format!("deleted {} sessions\n", before.len() - expected.len());
+        assert!(output.starts_with(&deleted), "{output}");
+        assert_eq!(ends(&archive), expected, "{day}");
+        assert!(archive.sums().unwrap().tokens < tokens);
+        assert_eq!(archive.check().unwrap().problems, []);
+    }
+}
+
 /// A bit that flips on the disk is found.
 #[test]
 fn damage_is_found_in_every_file() {

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use crate::rules::{self, Priced, without_lines};
-use crate::{facts, lines_of, samples, settled};
+use crate::{facts, lines_of, root, samples, settled};
 
 fn texts() -> Vec<Vec<u8>> {
     samples().iter().map(|it| lines_of(it)).collect()
@@ -122,7 +122,7 @@ fn what_was_billed_stays_when_a_log_is_cut() {
     };
     // Totals in the runtime's own files may begin again after a rewind.
     let has_names = |it: &SessionResult| {
-        it.turns.iter().all(|turn| turn.identity != Identity::Unique)
+        it.turns.iter().all(|turn| turn.identity != Identity::Unique && turn.message_id.is_some())
             && (it.totals.is_empty() || !it.capabilities.has(Capabilities::KEPT_BY_RUNTIME))
     };
     let mut cuts = 0;
@@ -150,6 +150,47 @@ fn what_was_billed_stays_when_a_log_is_cut() {
         }
     }
     assert!(cuts > 100, "{cuts}");
+}
+
+/// The records of one runtime are not those of another one, though some have the same type.
+#[test]
+fn recordings_of_two_runtimes_in_one_file_count_as_in_two() {
+    let sample = |path: &str| std::fs::read(root().join("sample-logs").join(path)).unwrap();
+    let logs = ["gemini-stream-json/edit-with-stats-by-model.jsonl", "claude-stream-json/edits-and-side-calls.jsonl"];
+    let [one, other] = logs.map(sample);
+    let sorted = |mut sessions: Vec<String>| {
+        sessions.sort();
+        sessions
+    };
+    let expected = sorted(counted(&[one.clone(), other.clone()]));
+    for both in [[&one[..], &other].concat(), [&other[..], &one].concat()] {
+        assert_eq!(sorted(counted(&[both])), expected);
+    }
+}
+
+/// Gateways give one id to many responses, and a fork repeats those of the session that it continues.
+#[test]
+fn responses_of_a_gateway_count_once() {
+    let line = |session: &str, fork: bool, second: i64, input: i64| {
+        let forked = if fork { r#""forkedFrom":{"sessionId":"one","messageUuid":"u"},"# } else { "" };
+        format!(
+            r#"{{"type":"assistant",{forked}"sessionId":"{session}","uuid":"{session}-{second}","timestamp":"2026-10-05T10:00:{second:02}.000Z","message":{{"id":"gateway","model":"glm-5","role":"assistant","content":[{{"type":"text","text":"x"}}],"usage":{{"input_tokens":{input},"output_tokens":5,"cache_read_input_tokens":1000,"cache_creation_input_tokens":0}}}}}}"#
+        )
+    };
+    let responses =
+        |session: &str, fork| (1..4).map(|second| line(session, fork, second, 100 * second)).collect::<Vec<_>>();
+    let one = responses("one", false).join("\n");
+    let fork = [responses("fork", true), vec![line("fork", false, 9, 7)]].concat().join("\n");
+    let source = |path: &str, text: &str| Source {
+        path: path.to_owned(),
+        status: SourceStatus::Parsed,
+        sessions: parse(text.as_bytes()).sessions,
+        ..Source::default()
+    };
+    let tables = settled(vec![source("a", &one), source("b", &fork)]);
+    let mut inputs: Vec<_> = tables.turns.iter().map(|row| row.turn.tokens.get().input).collect();
+    inputs.sort();
+    assert_eq!(inputs, [7, 100, 200, 300].map(Some));
 }
 
 /// The counts of each session.

@@ -6,13 +6,15 @@ use std::time::SystemTime;
 use super::buffer::Buffer;
 use super::mapped::Mapped;
 
-/// How a file was compressed.
+/// How a file was compressed or encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// RFC 1952.
     Gzip,
     /// RFC 8878.
     Zstd,
+    /// Text in UTF-16 with a byte order mark, as PowerShell 5 writes the output of a program to a file.
+    Utf16,
 }
 
 impl Compression {
@@ -21,6 +23,7 @@ impl Compression {
         match self {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
+            Self::Utf16 => "utf-16",
         }
     }
 
@@ -29,6 +32,7 @@ impl Compression {
         match head {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(Self::Utf16),
             _ => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Decompresses gzip and zstd, up to a limit: a compressed file may be a bomb.
+//! Decompresses gzip and zstd, up to a limit: a compressed file may be a bomb. Decodes UTF-16.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::content::{Bytes, Compression, FileContent};
 use super::mapped::Mapped;
+use super::utf16::Utf8;
 
 /// More decompressed bytes than these go to a temporary file.
 pub(super) const MAX_IN_MEMORY: usize = 32 << 20;
@@ -81,6 +82,7 @@ pub fn decompressed<'a>(content: FileContent<'a>, budget: &Budget) -> io::Result
     let (bytes, truncated) = match compression {
         Compression::Gzip => Spill::read(flate2::read::MultiGzDecoder::new(&*content), budget)?,
         Compression::Zstd => Spill::read(zstd::stream::read::Decoder::with_buffer(&*content)?, budget)?,
+        Compression::Utf16 => Spill::read(Utf8::of(&content), budget)?,
     };
     if content.is_damaged() {
         return Err(io::Error::other(CUT));

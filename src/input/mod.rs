@@ -7,6 +7,7 @@
 //!   buffer      memory to read small files into
 //!   mapped      large files mapped into memory; unsafe
 //!   decompress  gzip and zstd, up to a limit
+//!   utf16       text in UTF-16
 //! containers  tar or zip archive -> the content of each member
 //! database    SQLite file -> lines
 //! labels      labels in the path of a log
@@ -27,3 +28,4 @@ pub mod machine;
 mod mapped;
 pub mod open;
 pub mod sidecar;
+mod utf16;

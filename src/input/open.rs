@@ -124,6 +124,9 @@ mod tests {
             let cut = written(&bytes[..bytes.len() - 5]);
             assert!(cut.truncated.is_some() && text.starts_with(&cut), "{compression:?}");
         }
+        let utf16 =
+            written(&"\u{feff}{\"type\":\"x\"}\n".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
+        assert_eq!((utf16.compression, &*utf16), (Some(Compression::Utf16), &text[..13]));
     }
 
     /// A log that is too large for memory is decompressed to a file, with the same bytes.

@@ -97,6 +97,19 @@ impl SessionCosts<'_> {
         }
         for total in totals {
             self.share(total, &computed);
+            if computed.get(total).is_some_and(Option::is_some) {
+                self.cover(total);
+            }
+        }
+    }
+
+    /// The computed cost of a total contains the tokens of the rows that it covers, also of those without a cost of their own, as their
+    /// input is unknown: these are not without a price.
+    fn cover(&mut self, total: usize) {
+        for index in self.covered.get(&total).into_iter().flatten() {
+            if let Some(row) = self.rows.get_mut(*index) {
+                row.money.source = row.money.source.or(Some(CostSource::Computed));
+            }
         }
     }
 
@@ -297,6 +310,18 @@ mod tests {
             row
         };
         assert_eq!(costs(vec![unknown()]), [None]);
+        // The cost of a total contains the output of a row whose input is unknown.
+        let of_output = || {
+            let mut row = covered(0, None);
+            row.turn.tokens = Tokens { output: Some(1000), ..Tokens::UNKNOWN }.into();
+            row
+        };
+        let rows = || vec![of_output(), covered(20_000, None), total(10_000, None)];
+        assert_eq!(costs(rows()), [None, Some(6.0), Some(4.5)]);
+        let mut tables = Tables { sessions: vec![SessionRow::default()], turns: rows(), ..Tables::default() };
+        price(&mut tables, Catalog::built_in());
+        assert_eq!(tables.turns[0].money.source, Some(CostSource::Computed));
+        assert_eq!(tables.sessions[0].unpriced_tokens, 0);
         // A row with its own cost keeps it; the total's row contains the remaining cost of the total.
         let rows = vec![covered(10_000, Some(0.05)), covered(20_000, None), total(10_000, Some(0.18))];
         assert_eq!(costs(rows), [Some(5.0), Some(12.0), Some(6.0)]);

@@ -3,35 +3,48 @@
 
 use foldhash::HashSet;
 
+use crate::base::time::Time;
 use crate::model::session::{Capabilities, Identity, SessionResult, Turn};
 use crate::model::total::{Total, TotalKind};
 
 /// The content of an observation, to be searched for that of earlier ones.
 pub(super) struct Content<'a> {
     sessions: &'a [SessionResult],
-    responses: HashSet<Response<'a>>,
+    responses: HashSet<Name<'a>>,
 }
 
-/// A response, with its session if its identity is unique within that only.
-type Response<'a> = (Option<&'a str>, &'a Identity);
+/// What a response can be recognised by.
+#[derive(PartialEq, Eq, Hash)]
+enum Name<'a> {
+    /// Its identity, with its session if it is unique within that only.
+    Identity(Option<&'a str>, &'a Identity),
+    /// The provider's id: the identity of a response that is not complete can have other counts.
+    Id(&'a str),
+    /// Its session and time, if it has no id.
+    Time(&'a str, Option<Time>),
+}
 
 impl<'a> Content<'a> {
     pub(super) fn of(sessions: &'a [SessionResult]) -> Self {
-        let responses = sessions.iter().flat_map(|session| session.turns.iter().map(|turn| response(session, turn)));
-        Self { sessions, responses: responses.collect() }
+        let names = |session: &'a SessionResult| session.turns.iter().flat_map(|turn| names_of(session, turn));
+        Self { sessions, responses: sessions.iter().flat_map(names).collect() }
     }
 
-    /// Whether a session was billed for something that is not in this content. What an identity does not distinguish from a part of this
-    /// content does not count.
+    /// Whether a session was billed for something that is not in this content. Where the log does not
+    /// show whether it is the same, nothing is missing.
     pub(super) fn lacks_some_of(&self, session: &SessionResult) -> bool {
         if let Some(recording) = &session.recording {
             let mut recordings = self.sessions.iter().filter_map(|session| session.recording.as_ref());
             return !recordings.any(|other| other.starts_with(recording));
         }
-        if session.turns.iter().any(|turn| turn.identity == Identity::Unique && is_billed(turn)) {
+        let is_undecided =
+            |turn: &Turn| turn.identity == Identity::Unique || turn.message_id.is_none() && turn.occurred_at.is_none();
+        if session.turns.iter().any(|turn| is_billed(turn) && is_undecided(turn)) {
             return false;
         }
-        session.turns.iter().any(|turn| is_billed(turn) && !self.responses.contains(&response(session, turn)))
+        let is_missing =
+            |turn: &Turn| is_billed(turn) && !names_of(session, turn).iter().any(|name| self.responses.contains(name));
+        session.turns.iter().any(|turn| is_missing(turn))
             || session.totals.iter().any(|total| self.lacks_total(session, total))
     }
 
@@ -48,9 +61,14 @@ impl<'a> Content<'a> {
     }
 }
 
-fn response<'a>(session: &'a SessionResult, turn: &'a Turn) -> Response<'a> {
+fn names_of<'a>(session: &'a SessionResult, turn: &'a Turn) -> [Name<'a>; 2] {
     let is_of_session = matches!(turn.identity, Identity::Session(_));
-    (is_of_session.then_some(session.session_id.as_str()), &turn.identity)
+    let identity = Name::Identity(is_of_session.then_some(session.session_id.as_str()), &turn.identity);
+    let other = match &turn.message_id {
+        Some(id) => Name::Id(id),
+        None => Name::Time(&session.session_id, turn.occurred_at),
+    };
+    [identity, other]
 }
 
 /// Whether a response has tokens or a cost.

@@ -153,6 +153,12 @@ impl Source {
     }
 }
 
+/// The path of the file whose earlier facts have this path: see [`Source::under_history_path`]. Any other path is that of a file itself.
+pub fn file_of_history(path: &str) -> &str {
+    let is_hash = |text: &str| text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    path.rsplit_once('#').filter(|(_, hash)| is_hash(hash)).map_or(path, |(file, _)| file)
+}
+
 /// A path as text, different for different paths: bytes that are not UTF-8 become `%FF`, and a `%` before such digits becomes
 /// `%25`.
 pub fn path_text(path: &Path) -> String {
@@ -271,6 +277,7 @@ mod tests {
         assert_eq!(lost.clone().followed_by(grown.clone()), std::slice::from_ref(&grown));
         assert_eq!(known.clone().followed_by(grown.clone()), std::slice::from_ref(&grown));
         let earlier = Source { path: "/a#aaaaaaaa".to_owned(), ..known.clone() };
+        assert_eq!(file_of_history(&earlier.path), "/a");
         assert_eq!(known.followed_by(other.clone()), [earlier, other]);
     }
 

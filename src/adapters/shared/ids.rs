@@ -8,6 +8,13 @@ pub fn hashed_id(record: &[u8]) -> String {
     format!("~{:016x}", twox_hash::XxHash3_64::oneshot(record))
 }
 
+/// A hash of a document in JSON, equal for all texts of it: other programs write it again with other blanks, escapes and an order of
+/// keys of their own.
+pub fn hash_of_document(document: &[u8]) -> u64 {
+    let text = serde_json::from_slice::<serde_json::Value>(document).map(|value| value.to_string());
+    twox_hash::XxHash3_64::oneshot(text.as_deref().map_or(document, str::as_bytes))
+}
+
 /// Counts of tokens as a part of the name of a response, as `{:?}` of [`Tokens::kinds`] formats them: archives contain such
 /// names. With `format!`, parsing took 1.13 times the instructions for pi, and 1.08 times for Codex.
 pub(crate) fn counts_name(tokens: Tokens) -> String {

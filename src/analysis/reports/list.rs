@@ -45,15 +45,16 @@ pub static REPORTS: &[Report] = &[
                 sum(turns::CACHE_WRITE_TOKENS, "Prompt tokens written to a cache").wide(),
                 UNPRICED,
                 CACHE_HIT_RATE.wide(),
-                SESSIONS.wide(),
+                SESSIONS_WITH_RESPONSES.wide(),
                 TURNS.wide(),
-                derived("cost_per_session_usd", "cost_usd / sessions", || ratio(turns::COST_USD, "sessions")).wide(),
+                measure("cost_per_session_usd", "cost_usd / sessions with a known cost", || cost_per_session(lit(true)))
+                    .wide(),
                 derived("cost_per_turn_usd", "cost_usd / turns", || ratio(turns::COST_USD, "turns")).wide(),
                 CLEAN_ENDS.wide(),
-                derived(
+                measure(
                     "cost_per_clean_end_usd",
-                    "cost_usd / ended_cleanly: the cost of all other sessions is included",
-                    || ratio(turns::COST_USD, "ended_cleanly"),
+                    "cost_usd / sessions of ended_cleanly with a known cost: the cost of all other sessions is included",
+                    || cost_per_session(has_ended_cleanly()),
                 )
                 .of_session()
                 .wide(),
@@ -84,7 +85,7 @@ pub static REPORTS: &[Report] = &[
                 sum(turns::CACHE_WRITE_1H_TOKENS, "The part of cache_write_tokens kept for an hour").wide(),
                 CACHE_HIT_RATE.wide(),
                 TURNS.wide(),
-                SESSIONS.wide(),
+                SESSIONS_WITH_RESPONSES.wide(),
             ],
             top: None,
         }),
@@ -132,7 +133,7 @@ pub static REPORTS: &[Report] = &[
             by: &["model"],
             measures: &[
                 rows("turns", "Responses"),
-                SESSIONS.wide(),
+                SESSIONS_WITH_RESPONSES.wide(),
                 derived("turns_per_session", "turns / sessions", || ratio("turns", "sessions")).wide(),
                 measure("subagent_turns", "Responses to subagents", || {
                     col(turns::IS_SUBAGENT).sum().cast(DataType::Int64)
@@ -218,7 +219,7 @@ pub static REPORTS: &[Report] = &[
                     sum_of(turns::COST_USD, col(turns::COST_USD)) / not_zero(priced) * lit(1e6)
                 }),
                 TURNS.wide(),
-                SESSIONS.wide(),
+                SESSIONS_WITH_RESPONSES.wide(),
                 sum(turns::INPUT_TOKENS, "Prompt tokens that were not cached").wide(),
                 sum(turns::OUTPUT_TOKENS, "Generated tokens").wide(),
                 sum(turns::CACHE_READ_TOKENS, "Prompt tokens read from a cache").wide(),
@@ -415,8 +416,9 @@ const TURNS: Measure = measure("turns", "Responses", || col(turns::GRAIN).eq(lit
 const COST_PER_PASSED: Measure =
     measure("cost_per_passed_usd", "Cost of sessions with a verdict / trials that passed", outcomes::cost_per_passed)
         .of_outcome();
-const CLEAN_ENDS: Measure = measure("ended_cleanly", "Distinct sessions with status success", || {
-    distinct_sessions(col("session_status").eq(lit("success")))
+const SESSIONS_WITH_RESPONSES: Measure = Measure { about: "Distinct sessions with responses", ..SESSIONS };
+const CLEAN_ENDS: Measure = measure("ended_cleanly", "Distinct sessions with responses and status success", || {
+    distinct_sessions(has_ended_cleanly())
 })
 .of_session();
 const UNPRICED: Measure = measure(sessions::UNPRICED_TOKENS, "Tokens of rows without a cost", || {
@@ -441,6 +443,16 @@ const fn with_operation(name: &'static str, operation: &'static str) -> Measure 
 /// A part of `cost_usd`, which does not apply to another choice of `--cost`.
 const fn part(name: &'static str) -> Measure {
     Measure { is_part: true, is_wide: true, ..sum(name, "The part of cost_usd for these tokens") }
+}
+
+fn has_ended_cleanly() -> Expr {
+    col("session_status").eq(lit("success"))
+}
+
+/// The known cost of all rows for each of these sessions whose cost is known.
+fn cost_per_session(which: Expr) -> Expr {
+    let sessions = distinct_sessions(col(turns::COST_USD).is_not_null().and(which));
+    sum_of(turns::COST_USD, col(turns::COST_USD)) / not_zero(sessions.cast(DataType::Float64))
 }
 
 fn distinct_sessions(which: Expr) -> Expr {

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::analysis::reports::content_doubts;
-use agentlogs::base::text::text_matches;
-use agentlogs::base::time::{self, DAY, Time};
+
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
 use agentlogs::store::archive::{Archive, Histories, Lost, Repair, StoredFacts, Written};
@@ -14,10 +13,11 @@ use agentlogs::store::lake::{Lake, shown};
 use anyhow::bail;
 
 use super::Outcome;
+use super::forget;
 use super::output::{complain, say};
 use super::reading::options;
 use super::source::some_tables;
-use super::summary::{contents, report_damage};
+use super::summary::report_written;
 use crate::cli::args::{ArchiveCommand, DataSource, Reading};
 use crate::cli::settings::{Settings, archive_at};
 
@@ -48,56 +48,10 @@ pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome>
         ArchiveCommand::Merge { others, archive } => merge(others, &settings.archive(archive.archive, false)?),
         ArchiveCommand::Forget { sources, before, archive } => {
             let archive = settings.archive(archive.archive, false)?;
-            // An archive that does not exist is an error, and not created.
-            archive.snapshot()?;
-            let is_match = |text: &str| sources.iter().any(|pattern| text_matches(text, pattern));
-            let repositories = archive.forget_repositories(is_match)?;
-            let mut writer = archive.write()?;
-            writer.remove_verdicts_with_sessions()?;
-            let mut forgotten = 0;
-            let what = if before.is_some() { "session" } else { "file" };
-            if let Some(day) = before {
-                for path in writer.paths() {
-                    // One source at a time is in memory.
-                    let Some(mut source) = writer.facts(path)? else { continue };
-                    let count = source.sessions.len();
-                    source.sessions.retain(|session| session.ended_at.is_none_or(|end| end.day() >= time::days(day)));
-                    forgotten += count - source.sessions.len();
-                    if source.sessions.len() < count {
-                        writer.replace(source);
-                    }
-                }
-            } else {
-                for path in writer.paths().filter(|path| is_match(path)) {
-                    writer.remove(path);
-                    forgotten += 1;
-                    // Otherwise the tar or zip archive would count as unchanged, and its members would not be read again.
-                    for (end, _) in path.match_indices(SEPARATOR) {
-                        let container = path.get(..end).unwrap_or_default();
-                        if writer.facts(container)?.is_some_and(|source| source.sessions.is_empty()) {
-                            writer.remove(container);
-                        }
-                    }
-                }
-                if forgotten == 0 && repositories.is_empty() {
-                    bail!("no source of the archive matches {}", sources.join(", "));
-                }
+            match before {
+                Some(day) => forget::before(&archive, day),
+                None => forget::matching(&archive, &sources),
             }
-            let written = writer.commit()?;
-            say(&format!("deleted {}", counted(forgotten, what)));
-            if let Some(day) = before {
-                let commits = archive.forget_commits_before(Time::from_micros(i64::from(time::days(day)) * DAY))?;
-                if commits > 0 {
-                    say(&format!("deleted {}", counted(commits, "commit")));
-                }
-            }
-            for repository in repositories {
-                say(&format!("deleted the commits and pull requests of {repository}"));
-            }
-            if written.removed_verdicts > 0 {
-                say(&format!("deleted {}", counted(written.removed_verdicts, "verdict")));
-            }
-            Ok(report_written(&archive, &written))
         }
     }
 }
@@ -191,12 +145,6 @@ impl Merged {
         }
         Ok(())
     }
-}
-
-/// Prints what an archive contains after a change.
-fn report_written(archive: &Archive, written: &Written) -> Outcome {
-    contents(archive, &written.sums);
-    report_damage(written)
 }
 
 /// Keeps intact data, and reads the sources with damaged data again.

@@ -15,6 +15,7 @@ pub mod export;
 pub mod extract;
 mod files;
 mod first_look;
+mod forget;
 pub mod git;
 pub mod ingest;
 pub mod inspect;

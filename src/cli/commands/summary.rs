@@ -180,6 +180,12 @@ pub fn option_of(archive: &Archive, settings: &Settings) -> String {
     format!(" --archive {}", directory.display())
 }
 
+/// Prints what an archive contains after a change, and the damage that was found.
+pub fn report_written(archive: &Archive, written: &Written) -> Outcome {
+    contents(archive, &written.sums);
+    report_damage(written)
+}
+
 /// Prints the problems that were found in an archive while it was written.
 pub fn report_damage(written: &Written) -> Outcome {
     for problem in &written.problems {

@@ -488,7 +488,7 @@ table! {
         Text HOST "The machine where it was read", |it| it.host;
         Text RUNTIME "The agent program that wrote it", |it| it.runtime;
         Text FORMAT "Its schema, see agentlogs runtimes --formats", |it| it.format;
-        Text COMPRESSION "gzip or zstd", |it| it.compression;
+        Text COMPRESSION "gzip, zstd or utf-16", |it| it.compression;
         Int BYTES "Size on disk, or of a member of an archive once extracted", |it| Some(it.bytes);
         Time MODIFIED_AT "When it was last written", |it| it.modified_at;
         Text CONTENT_HASH "XXH3-128 of the decompressed bytes", |it| it.content_hash;

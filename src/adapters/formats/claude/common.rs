@@ -7,6 +7,7 @@ use self::early_results::EarlyResults;
 use self::iterations::billed_apart;
 use self::records::Block;
 pub(crate) use self::records::{Message, Usage};
+use self::response_names::{ResponseName, ResponseNames};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
@@ -24,6 +25,7 @@ pub(crate) mod limits;
 pub(crate) mod model_usage;
 pub(crate) mod prompts;
 mod records;
+mod response_names;
 
 /// The record of a message, and the agent that wrote it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,6 +34,8 @@ pub(crate) struct Origin<'a> {
     /// The id of the record.
     pub(crate) uuid: Option<&'a str>,
     pub(crate) request_id: Option<&'a str>,
+    /// The session that a fork copied the record from.
+    pub(crate) forked_from: Option<&'a str>,
     /// Whether a subagent wrote it.
     pub(crate) is_subagent: bool,
     /// The id of the subagent.
@@ -61,6 +65,8 @@ pub(crate) struct Conversation {
     pub(crate) input_includes_cache: bool,
     /// Results whose calls are on later lines.
     pub(crate) early: EarlyResults,
+    /// The names of its responses.
+    names: ResponseNames,
 }
 
 impl Conversation {
@@ -70,6 +76,7 @@ impl Conversation {
             agents: HashMap::new(),
             input_includes_cache: false,
             early: EarlyResults::default(),
+            names: ResponseNames::default(),
         }
     }
 
@@ -94,8 +101,12 @@ impl Conversation {
         let At { line, time } = origin.at;
         let tokens = message.usage.get().map(|usage| self.tokens(usage, damage)).unwrap_or_default();
         let known = self.builder.session.turns.len();
-        let id = message.id.some().or(origin.uuid);
-        let index = self.builder.turn(identity(id), line);
+        // The lines of a response without an id have the id of its request.
+        let id = message.id.some().or(origin.request_id).or(origin.uuid);
+        let session = origin.forked_from.unwrap_or(&self.builder.session.session_id);
+        let name = id.map(|id| self.names.name(id, session, tokens));
+        let identity = name.as_ref().map_or(Identity::Unique, ResponseName::identity);
+        let index = self.builder.turn(identity, line);
         self.builder.answered(index, origin.subagent(), time);
         let turn = &mut self.builder.session.turns[index];
         turn.message_id = turn.message_id.take().or_else(|| message.id.owned());
@@ -133,9 +144,9 @@ impl Conversation {
                 apart = billed_apart(&usage.iterations, message.model.as_str());
             }
         }
-        for (name, iteration) in apart {
-            let id = id.map(|id| format!("{id}#{name}"));
-            iteration.add(&mut self.builder, index, identity(id.as_deref()), line);
+        for (part, iteration) in apart {
+            let identity = name.as_ref().map_or(Identity::Unique, |name| name.identity_of_part(&part));
+            iteration.add(&mut self.builder, index, identity, line);
         }
         for block in &message.content.blocks {
             match block.kind.as_str() {
@@ -221,15 +232,6 @@ impl Conversation {
             at: At { time: origin.at.time.filter(|_| has_own_record), ..origin.at },
         };
         result.apply(&mut self.builder, call);
-    }
-}
-
-/// Ids of the provider are unique everywhere, ids of gateways only within their session.
-fn identity(id: Option<&str>) -> Identity {
-    match id {
-        None => Identity::Unique,
-        Some(id) if id.starts_with("msg_") => Identity::Global(id.into()),
-        Some(id) => Identity::Session(id.into()),
     }
 }
 

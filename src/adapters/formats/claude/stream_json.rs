@@ -122,6 +122,7 @@ struct Record<'a> {
     #[serde(rename = "type")]
     kind: Text<'a>,
     subtype: Text<'a>,
+    status: Text<'a>,
     session_id: Text<'a>,
     uuid: Text<'a>,
     parent_tool_use_id: Text<'a>,
@@ -200,7 +201,9 @@ impl Fold for Stream {
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let known = match record.kind.as_str() {
-            "system" | "assistant" | "user" | "result" | "rate_limit_event" => true,
+            "system" | "assistant" | "user" | "rate_limit_event" => true,
+            // Gemini's has a `status` instead. A file can contain recordings of both.
+            "result" => record.subtype.is_some() || !record.status.is_some(),
             "stream_event"
             | "tool_progress"
             | "tool_use_summary"
@@ -496,6 +499,7 @@ fn origin<'a>(record: &'a Record<'a>, line: Line<'a>) -> Origin<'a> {
         at: At { line: line.number, time: record.timestamp.0 },
         uuid: record.uuid.some(),
         request_id: record.request_id.some(),
+        forked_from: None,
         is_subagent: parent.is_some(),
         agent_id: parent,
         tool_use_result: Some(&record.tool_use_result),

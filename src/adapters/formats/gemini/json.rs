@@ -27,14 +27,13 @@
 //! - The status is `result.status`; `error` records with the severity `warning` do not end a session.
 
 use serde::Deserialize;
-use twox_hash::XxHash3_64;
 
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, fold, session_records,
 };
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
 use crate::json::fields::{Count, Maybe, Number, Pairs, Text};
@@ -185,7 +184,8 @@ impl SessionRecords for Outputs {
         }
         let id = output.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
         let mut builder = Builder::new(&log.context, id, line.number);
-        builder.session.recording = Some(vec![XxHash3_64::oneshot(line.bytes)]);
+        let hash = hash_of_document(line.bytes);
+        builder.session.recording = Some(vec![hash]);
         builder.set_answer(output.response.as_str());
         if let Some(stats) = usage::present(&output.stats, damage) {
             let (added, removed) = (stats.files.total_lines_added.get(), stats.files.total_lines_removed.get());
@@ -193,7 +193,7 @@ impl SessionRecords for Outputs {
             builder.session.stated_tool_errors = stats.tools.total_fail.get();
             builder.session.stated_lines = added.zip(removed);
             builder.session.model = stats.main_model();
-            builder.session.totals.push(stats.total(line, output.response.some().is_some(), damage));
+            builder.session.totals.push(stats.total(line, hash, output.response.some().is_some(), damage));
         }
         if let Some(error) = output.error.get() {
             error.end(&mut builder, None);
@@ -216,10 +216,10 @@ impl Stats<'_> {
         self.models.0.iter().max_by_key(|(_, usage)| requests(usage)).map(|(model, _)| Symbol::new(model))
     }
 
-    fn total(&self, line: Line<'_>, has_answer: bool, damage: &mut RecordErrors) -> Total {
+    fn total(&self, line: Line<'_>, hash: u64, has_answer: bool, damage: &mut RecordErrors) -> Total {
         let mut total = Total {
             line: line.number,
-            key: hashed_id(line.bytes),
+            key: format!("{hash:016x}"),
             kind: TotalKind::Process,
             covers_subagents: true,
             ..Total::default()

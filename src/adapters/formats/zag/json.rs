@@ -28,7 +28,7 @@ use self::session::Session;
 use crate::adapters::engine::{
     Adapter, Context, FinishedSessions, Fold, Probe, RecordErrors, RecordKind, SessionRecords, fold, session_records,
 };
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::model::session::{Capabilities, SessionResult};
@@ -96,7 +96,7 @@ impl SessionRecords for Outputs {
         let provider_session = output.session_id.some().filter(|it| *it != "unknown");
         let id = provider_session.map_or_else(|| hashed_id(line.bytes), str::to_owned);
         let mut session = Session::new(&log.context, id, line.number);
-        session.recording.push(XxHash3_64::oneshot(line.bytes));
+        session.recording.push(hash_of_document(line.bytes));
         session.builder.session.provider_session_id = provider_session.map(str::to_owned);
         session.builder.session.model = output.model.owned();
         session.model = output.model.owned();

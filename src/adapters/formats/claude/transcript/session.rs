@@ -72,6 +72,10 @@ impl Session {
         }
         if let Some(parent) = record.forked_from.session_id.some() {
             self.set_parent(parent);
+            let session = &mut self.conversation.builder.session;
+            if session.continues.is_none() && session.session_id != parent {
+                session.continues = Some(parent.to_owned());
+            }
         }
         // A job in the background has the id of the session that started it besides its own.
         if let Some(parent) = record.origin_session_id.some()

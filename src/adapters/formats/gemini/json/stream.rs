@@ -113,7 +113,13 @@ impl Fold for Stream {
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let kind = record.kind.as_str();
-        if !matches!(kind, "init" | "message" | "tool_use" | "tool_result" | "error" | "result") {
+        // Claude Code's result has no status. A file can contain recordings of both.
+        let is_known = match kind {
+            "init" | "message" | "tool_use" | "tool_result" | "error" => true,
+            "result" => record.status.is_some(),
+            _ => false,
+        };
+        if !is_known {
             return RecordKind::Unknown;
         }
         let unnamed = self.processes.last_mut().filter(|process| kind == "init" && process.is_unnamed);
