@@ -2,9 +2,13 @@
 
 mod error;
 mod explained;
+mod joins;
 mod refused;
 mod rewrite;
 mod run;
+mod scope;
+#[cfg(test)]
+mod tests;
 
 pub use error::Error;
 pub use explained::{near, nearest};

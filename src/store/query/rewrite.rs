@@ -13,6 +13,8 @@ use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
 use super::error::Error;
+use super::joins::rewrite_joins;
+use super::scope::Tables;
 
 /// Functions that compute one value of many rows.
 const AGGREGATES: &[&str] = &[
@@ -41,8 +43,9 @@ const AGGREGATES: &[&str] = &[
 ///
 /// # Errors
 /// When a literal is no date or time, or an aggregate contains another one.
-pub(super) fn rewrite(mut statement: Statement, sql: &str, now: Timestamp) -> Result<String, Error> {
+pub(super) fn rewrite(mut statement: Statement, sql: &str, tables: &Tables, now: Timestamp) -> Result<String, Error> {
     let before = statement.clone();
+    rewrite_joins(&mut statement, tables).map_err(Error::Refused)?;
     match statement.visit(&mut Rewriter { now }) {
         ControlFlow::Break(error) => Err(Error::Refused(error)),
         ControlFlow::Continue(()) if statement == before => Ok(sql.to_owned()),

@@ -1,5 +1,6 @@
 //! Runs a query.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use polars::prelude::*;
@@ -10,6 +11,7 @@ use super::error::Error;
 use super::explained::explained;
 use super::refused::harmless;
 use super::rewrite::rewrite;
+use super::scope::Tables;
 use crate::store::frames::{Described, Frames, TABLES, schema};
 
 /// Runs one SQL query over the tables. docs/sql.md describes the dialect.
@@ -33,7 +35,9 @@ pub fn query_rows(tables: Frames, sql: &str, limit: Option<u32>) -> Result<DataF
             if let Statement::ExplainTable { table_name, .. } = &statement {
                 return described(&table_name.to_string());
             }
-            let sql = rewrite(statement, sql, jiff::Timestamp::now())?;
+            let wrong = |error: PolarsError| Error::Wrong(explained(&error));
+            let columns = columns_of(&tables, &statement).map_err(wrong)?;
+            let sql = rewrite(statement, sql, &columns, jiff::Timestamp::now())?;
             let mut context = SQLContext::new();
             for (name, frame) in tables {
                 context.register(name, frame);
@@ -42,7 +46,7 @@ pub fn query_rows(tables: Frames, sql: &str, limit: Option<u32>) -> Result<DataF
                 Some(limit) => rows.limit(limit).collect(),
                 None => rows.collect(),
             });
-            rows.map_err(|it| Error::Wrong(explained(&it)))
+            rows.map_err(wrong)
         });
         thread.map(std::thread::ScopedJoinHandle::join)
     });
@@ -51,6 +55,21 @@ pub fn query_rows(tables: Frames, sql: &str, limit: Option<u32>) -> Result<DataF
         Ok(Err(_)) => Err(Error::Wrong("the SQL engine failed on this query".to_owned())),
         Err(error) => Err(Error::Wrong(format!("no thread for the query: {error}"))),
     }
+}
+
+/// The columns of the tables that a statement names.
+fn columns_of(tables: &Frames, statement: &Statement) -> PolarsResult<Tables> {
+    let mut named = BTreeSet::new();
+    let _: ControlFlow<()> = visit_relations(statement, |relation| {
+        named.insert(relation.to_string().replace('"', ""));
+        ControlFlow::Continue(())
+    });
+    let read = tables.iter().filter(|(name, _)| named.contains(*name));
+    let columns = read.map(|(name, frame)| {
+        let schema = frame.clone().collect_schema()?;
+        Ok(((*name).to_owned(), schema.iter_names().map(ToString::to_string).collect()))
+    });
+    columns.collect()
 }
 
 /// Whether a query names the number of its rows. Other statements do not need to: their answers are short.
