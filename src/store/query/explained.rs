@@ -32,9 +32,17 @@ pub(super) fn explained(error: &PolarsError) -> String {
         return "a time is compared with a text of another form: write DATE '2026-10-05' or TIMESTAMP '2026-10-05 08:00:00'".to_owned();
     }
     if let Some(name) = quoted(text, "unsupported function '", '\'') {
-        let near = near(&name, all_functions().into_iter());
+        let known = all_functions().into_iter().filter(|known| !known.eq_ignore_ascii_case(&name));
+        let near = near(&name, known);
         let near = near.map_or_else(String::new, |near| format!("; did you mean {}?", near.to_uppercase()));
         return format!("no function {}{near}", name.to_uppercase());
+    }
+    if text.contains("expression Tuple") {
+        return "rows such as (a, b) are not supported: write a = c AND b = d, or join the tables".to_owned();
+    }
+    if text.contains("expression Exists") {
+        return "EXISTS is supported as a condition of WHERE, joined to others by AND; elsewhere use IN, or LEFT JOIN"
+            .to_owned();
     }
     if let Some(name) = quoted(text, "duplicate output name '", '\'') {
         return format!("two columns of the result have the name {name:?}: name one of them with AS");

@@ -1,14 +1,26 @@
 //! SQL over the tables. A query reads these tables only, and changes nothing. docs/sql.md describes the dialect.
 
+mod conditions;
+mod dates;
+mod durations;
 mod error;
 mod explained;
+mod groups;
 mod joins;
+mod names;
+mod numbers;
+mod orders;
+mod parse;
 mod refused;
 mod rewrite;
 mod run;
 mod scope;
+mod subqueries;
 #[cfg(test)]
 mod tests;
+mod types;
+mod values;
+mod windows;
 
 pub use error::Error;
 pub use explained::{near, nearest};

@@ -5,68 +5,55 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sqlparser::ast::{
-    DataType, DateTimeField, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Interval, OrderBy,
-    OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SelectItem, Statement, Value, VisitMut, VisitorMut,
-    WindowType,
+    DataType, DateTimeField, Expr, Function, Ident, Interval, NamedWindowDefinition, OrderByKind, Query, Select,
+    SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut, visit_expressions_mut,
 };
-use sqlparser::dialect::GenericDialect;
-use sqlparser::parser::Parser;
 
+use super::dates::rewrite_dates;
 use super::error::Error;
+use super::groups::aliases_of;
 use super::joins::rewrite_joins;
+use super::names::{arguments_of, contains_aggregate, is_aggregate};
+use super::numbers::{number, wide};
+use super::orders::nulls_last;
+use super::parse::{parsed, parsed_query, text_of};
 use super::scope::Tables;
-
-/// Functions that compute one value of many rows.
-const AGGREGATES: &[&str] = &[
-    "avg",
-    "corr",
-    "count",
-    "covar",
-    "covar_samp",
-    "first",
-    "last",
-    "max",
-    "median",
-    "min",
-    "percentile_cont",
-    "quantile_cont",
-    "quantile_disc",
-    "stddev",
-    "stddev_samp",
-    "sum",
-    "var_samp",
-    "variance",
-];
+use super::types::Types;
+use super::windows::{insert_named_window, window};
 
 /// The text of a statement for polars. `sql` is the text as written, which is used if nothing has to change. `now` is the time of
 /// `NOW()` and of the other names of the present.
 ///
 /// # Errors
-/// When a literal is no date or time, or an aggregate contains another one.
-pub(super) fn rewrite(mut statement: Statement, sql: &str, tables: &Tables, now: Timestamp) -> Result<String, Error> {
+/// When a literal is no date or time, or polars would answer wrongly, and no rewrite prevents it.
+pub(super) fn rewrite(
+    mut statement: Statement,
+    sql: &str,
+    (tables, types): (&Tables, &Types),
+    now: Timestamp,
+) -> Result<String, Error> {
     let before = statement.clone();
+    rewrite_dates(&mut statement, types).map_err(Error::Refused)?;
     rewrite_joins(&mut statement, tables).map_err(Error::Refused)?;
-    match statement.visit(&mut Rewriter { now }) {
+    match statement.visit(&mut Rewriter { now, types }) {
         ControlFlow::Break(error) => Err(Error::Refused(error)),
         ControlFlow::Continue(()) if statement == before => Ok(sql.to_owned()),
         ControlFlow::Continue(()) => Ok(statement.to_string()),
     }
 }
 
-struct Rewriter {
+struct Rewriter<'a> {
     now: Timestamp,
+    types: &'a Types,
 }
 
-impl VisitorMut for Rewriter {
+impl VisitorMut for Rewriter<'_> {
     type Break = String;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
-        if let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = &mut query.order_by
-            && let Some(select) = query.body.as_select()
-        {
-            for order in order.iter_mut() {
-                use_alias(order, select);
-            }
+        if let (Some(select), Some(order)) = (query.body.as_select(), &mut query.order_by) {
+            let named = select.named_window.clone();
+            let _: ControlFlow<()> = order.visit(&mut NamedWindows { named: &named });
         }
         ControlFlow::Continue(())
     }
@@ -77,20 +64,37 @@ impl VisitorMut for Rewriter {
             Some(OrderByKind::All(options)) => options.nulls_first = options.nulls_first.or(Some(false)),
             None => {}
         }
+        order_of_union(query);
         ControlFlow::Continue(())
     }
 
-    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
-        name_counts(&mut select.projection);
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
+        if !select.named_window.is_empty() {
+            let named = std::mem::take(&mut select.named_window);
+            let _: ControlFlow<()> = select.visit(&mut NamedWindows { named: &named });
+        }
+        // polars computes functions of literals for no row if there is no table.
+        let is_literal = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(Expr::Value(_)));
+        if select.from.is_empty() && !select.projection.iter().all(is_literal) {
+            select.from =
+                select_of("SELECT 1 FROM (VALUES (1)) AS \"one row\"").map(|one| one.from).unwrap_or_default();
+        }
+        filter_windows(select);
         ControlFlow::Continue(())
     }
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<String> {
         match expression {
-            Expr::Function(function) if contains_nested_aggregate(function) => ControlFlow::Break(format!(
-                "{function}: an aggregate of an aggregate has to be computed in two steps: SELECT …, SUM(x) OVER (…) FROM \
-                 (SELECT …, SUM(…) AS x FROM … GROUP BY …)"
-            )),
+            Expr::Function(function)
+                if function.over.is_none()
+                    && is_aggregate(function)
+                    && arguments_of(function).iter().any(|argument| contains_aggregate(argument)) =>
+            {
+                ControlFlow::Break(format!(
+                    "{function}: an aggregate of an aggregate has to be computed in two steps: SELECT MAX(x) FROM (SELECT …, SUM(…) AS \
+                     x FROM … GROUP BY …)"
+                ))
+            }
             _ => ControlFlow::Continue(()),
         }
     }
@@ -101,17 +105,73 @@ impl VisitorMut for Rewriter {
             Ok(None) => {}
             Err(error) => return ControlFlow::Break(error),
         }
-        if let Expr::Function(function) = expression
-            && let Some(WindowType::WindowSpec(window)) = &mut function.over
-        {
-            nulls_last(&mut window.order_by);
-            order_nulls_by_key(&mut window.order_by);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Puts named windows in the place of their names.
+struct NamedWindows<'a> {
+    named: &'a [NamedWindowDefinition],
+}
+
+impl VisitorMut for NamedWindows<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Function(function) = expression {
+            insert_named_window(function, self.named);
         }
         ControlFlow::Continue(())
     }
 }
 
-impl Rewriter {
+/// Orders the rows of UNION, INTERSECT and EXCEPT in a query around them: polars would order each part of them by columns of the first.
+fn order_of_union(query: &mut Query) {
+    if query.order_by.is_none() || !matches!(*query.body, SetExpr::SetOperation { .. }) {
+        return;
+    }
+    let Some(mut around) = parsed_query("SELECT * FROM (SELECT 1) AS \"rows of union\"") else { return };
+    if let SetExpr::Select(select) = &mut *around.body
+        && let Some(TableWithJoins { relation: TableFactor::Derived { subquery, .. }, .. }) = select.from.first_mut()
+    {
+        std::mem::swap(&mut subquery.body, &mut query.body);
+        query.body = around.body;
+    }
+}
+
+/// Makes QUALIFY a condition of a query around the SELECT: polars computes it of the columns of the result only.
+fn filter_windows(select: &mut Select) {
+    let Some(mut condition) = select.qualify.take() else { return };
+    let aliases = aliases_of(select);
+    let _: ControlFlow<()> = visit_expressions_mut(&mut condition, |expression| {
+        if let Expr::Identifier(name) = &*expression
+            && let Some((_, of_alias)) = aliases.iter().find(|(alias, _)| *alias == name.value)
+        {
+            *expression = Expr::Nested(Box::new(of_alias.clone()));
+        }
+        ControlFlow::Continue(())
+    });
+    let name = Ident::with_quote('"', "is qualified");
+    let around = format!("SELECT * EXCLUDE ({name}) FROM (SELECT 1) AS \"qualified rows\" WHERE {name}");
+    let Some(mut around) = select_of(&around) else { return };
+    around.distinct = select.distinct.take();
+    select.projection.push(SelectItem::ExprWithAlias { expr: condition, alias: name });
+    let inner = select.clone();
+    if let Some(TableWithJoins { relation: TableFactor::Derived { subquery, .. }, .. }) = around.from.first_mut() {
+        *subquery.body = SetExpr::Select(Box::new(inner));
+        *select = around;
+    }
+}
+
+/// A SELECT of its text.
+fn select_of(sql: &str) -> Option<Select> {
+    match *parsed_query(sql)?.body {
+        SetExpr::Select(select) => Some(*select),
+        _ => None,
+    }
+}
+
+impl Rewriter<'_> {
     /// What is in the place of an expression for polars; `None` if it stays.
     fn replacement(&self, expression: &Expr) -> Result<Option<Expr>, String> {
         match expression {
@@ -124,8 +184,12 @@ impl Rewriter {
                 None => Ok(None),
             },
             Expr::Interval(interval) => Ok(interval_in_words(interval)),
-            Expr::Function(function) => self.function(function),
-            _ => Ok(None),
+            Expr::Function(function) => match (self.function(function)?, window(function)?) {
+                (Some(replacement), _) => Ok(Some(replacement)),
+                (None, Some(window)) => Ok(Some(wide(function, &window.to_string()).unwrap_or(window))),
+                (None, None) => number(expression, self.types),
+            },
+            _ => number(expression, self.types),
         }
     }
 
@@ -150,95 +214,6 @@ impl Rewriter {
             _ => Ok(None),
         }
     }
-}
-
-/// Names a column of the result by its alias in an order: polars finds an aggregate there only by name.
-fn use_alias(order: &mut OrderByExpr, select: &Select) {
-    let named = select.projection.iter().find_map(|item| match item {
-        SelectItem::ExprWithAlias { expr, alias } if *expr == order.expr => Some(alias.clone()),
-        _ => None,
-    });
-    if let (Some(alias), Expr::Function(_)) = (named, &order.expr) {
-        order.expr = Expr::Identifier(alias);
-    }
-}
-
-fn nulls_last(order: &mut [OrderByExpr]) {
-    for OrderByExpr { options: OrderByOptions { nulls_first, .. }, .. } in order {
-        *nulls_first = nulls_first.or(Some(false));
-    }
-}
-
-/// In windows polars ignores where NULLs are ordered: it ranks them first in descending order, or not at all. So whether the first value
-/// is NULL becomes a key before it. A second such key would have the same name in polars.
-fn order_nulls_by_key(order: &mut Vec<OrderByExpr>) {
-    let Some(first) = order.first() else { return };
-    let is_descending = first.options.asc == Some(false);
-    // The later value in the direction of the order.
-    let is_null_later = first.options.nulls_first != Some(true);
-    let (of_null, of_value) = if is_null_later == is_descending { (0, 1) } else { (1, 0) };
-    let key = parsed(&format!("CASE WHEN {} IS NULL THEN {of_null} ELSE {of_value} END", first.expr));
-    let key = key.map(|expr| OrderByExpr { expr, options: first.options, with_fill: None });
-    order.splice(..0, key);
-}
-
-/// Gives `COUNT(*)` without an alias the name `count`, unless another column has it. polars would name it `len`.
-fn name_counts(projection: &mut [SelectItem]) {
-    let is_count = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(expr) if expr.to_string().eq_ignore_ascii_case("count(*)"));
-    let has_name = projection.iter().any(|item| match item {
-        SelectItem::ExprWithAlias { alias, .. } => alias.value.eq_ignore_ascii_case("count"),
-        SelectItem::UnnamedExpr(Expr::Identifier(name)) => name.value.eq_ignore_ascii_case("count"),
-        _ => false,
-    });
-    let mut counts = projection.iter_mut().filter(|item| is_count(item));
-    if let (Some(item), None, false) = (counts.next(), counts.next(), has_name)
-        && let SelectItem::UnnamedExpr(expr) = item
-    {
-        *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', "count") };
-    }
-}
-
-/// Whether an aggregate or a window contains an aggregate, except those of subqueries.
-fn contains_nested_aggregate(function: &Function) -> bool {
-    let is_aggregate = AGGREGATES.contains(&function.name.to_string().to_ascii_lowercase().as_str());
-    let window = match &function.over {
-        Some(WindowType::WindowSpec(window)) => Some(window),
-        _ => None,
-    };
-    let arguments = arguments_of(function);
-    let mut of_window = window.into_iter().flat_map(|window| {
-        window.partition_by.iter().chain(window.order_by.iter().map(|order| &order.expr)).map(contains_aggregate)
-    });
-    (is_aggregate || function.over.is_some()) && arguments.iter().any(|argument| contains_aggregate(argument))
-        || of_window.any(|contains| contains)
-}
-
-/// Whether an expression contains an aggregate that is no window function.
-fn contains_aggregate(expression: &Expr) -> bool {
-    match expression {
-        Expr::Function(function) => {
-            let name = function.name.to_string().to_ascii_lowercase();
-            function.over.is_none() && AGGREGATES.contains(&name.as_str())
-                || arguments_of(function).iter().any(|argument| contains_aggregate(argument))
-        }
-        Expr::BinaryOp { left, right, .. } => contains_aggregate(left) || contains_aggregate(right),
-        Expr::UnaryOp { expr, .. } | Expr::Nested(expr) | Expr::Cast { expr, .. } => contains_aggregate(expr),
-        Expr::Case { operand, conditions, else_result, .. } => {
-            let parts = conditions.iter().flat_map(|case| [&case.condition, &case.result]);
-            parts.chain(operand.as_deref()).chain(else_result.as_deref()).any(contains_aggregate)
-        }
-        _ => false,
-    }
-}
-
-/// The unnamed arguments of a function.
-fn arguments_of(function: &Function) -> Vec<&Expr> {
-    let FunctionArguments::List(list) = &function.args else { return Vec::new() };
-    let expression = |argument| match argument {
-        &FunctionArg::Unnamed(FunctionArgExpr::Expr(ref expression)) => Some(expression),
-        _ => None,
-    };
-    list.args.iter().filter_map(expression).collect()
 }
 
 /// A literal of a date or a time as a function of polars, which has times in UTC: other literals have no time zone there, and cannot be
@@ -311,21 +286,6 @@ fn truncated(unit: &str, value: &Expr) -> Result<Expr, String> {
 
 fn of_time(value: &Expr, form: &str) -> String {
     format!("STRPTIME(STRFTIME({value}, '{form}'), '%Y-%m-%d %H:%M:%S%z')")
-}
-
-/// The text of a quoted literal.
-fn text_of(expression: &Expr) -> Option<&str> {
-    match expression {
-        Expr::Value(value) => match &value.value {
-            Value::SingleQuotedString(text) => Some(text),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn parsed(sql: &str) -> Option<Expr> {
-    Parser::new(&GenericDialect).try_with_sql(sql).and_then(|mut parser| parser.parse_expr()).ok()
 }
 
 fn or_null(expression: Option<Expr>) -> Expr {

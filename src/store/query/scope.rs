@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Cte, Expr, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor, Visit, Visitor,
-    WildcardAdditionalOptions,
+    Cte, Expr, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins,
+    Visit, Visitor, WildcardAdditionalOptions,
 };
-use sqlparser::dialect::GenericDialect;
-use sqlparser::parser::Parser;
+
+use super::parse::parsed_query;
 
 /// The columns of the tables, by name.
 pub(super) type Tables = BTreeMap<String, Vec<String>>;
@@ -137,10 +137,14 @@ impl<'a> Scope<'a> {
     }
 }
 
+/// The tables of an item of FROM.
+pub(super) fn factors(from: &TableWithJoins) -> impl Iterator<Item = &TableFactor> {
+    std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation))
+}
+
 /// The only table of the FROM of a query.
 fn factor_of(sql: &str) -> Option<TableFactor> {
-    let query = Parser::new(&GenericDialect).try_with_sql(sql).and_then(|mut parser| parser.parse_query()).ok()?;
-    match *query.body {
+    match *parsed_query(sql)?.body {
         SetExpr::Select(select) => select.from.into_iter().next().map(|from| from.relation),
         _ => None,
     }

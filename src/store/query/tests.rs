@@ -192,3 +192,181 @@ fn columns_of_subqueries_are_not_ambiguous() {
         "a;a",
     )]);
 }
+
+#[test]
+fn groups_are_ordered_and_filtered_by_aggregates() {
+    check(&[
+        ("SELECT tool FROM tool_calls GROUP BY tool ORDER BY COUNT(*) DESC, tool", "Bash;Edit;Read"),
+        ("SELECT tool, COUNT(*) FROM tool_calls GROUP BY tool ORDER BY COUNT(*) DESC, tool", "Bash,2;Edit,1;Read,1"),
+        ("SELECT tool, COUNT(*) AS n FROM tool_calls GROUP BY tool HAVING n > 1 ORDER BY SUM(tokens)", "Bash,2"),
+        ("SELECT UPPER(tool) AS t FROM tool_calls GROUP BY t HAVING MAX(tokens) > 5 ORDER BY MIN(tokens)", "READ"),
+        ("SELECT COUNT(*) AS n FROM tool_calls HAVING COUNT(*) > 9", ""),
+        (
+            "SELECT tool, SUM(COUNT(*)) OVER () AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM tool_calls GROUP BY tool ORDER BY tool",
+            "Bash,4,1;Edit,4,2;Read,4,2",
+        ),
+        (
+            "SELECT s.status AS a, c.status AS b, COUNT(*) AS n FROM sessions s JOIN tool_calls c ON c.session_id = s.session_id GROUP BY s.status, c.status ORDER BY s.status, c.status",
+            "error,ok,1;ok,error,1;ok,ok,1",
+        ),
+        ("SELECT runtime, COUNT(*) AS n FROM sessions GROUP BY ALL ORDER BY n", "pi,1;codex,2"),
+        (
+            "SELECT status, COUNT(*) FROM sessions",
+            "status has to be in GROUP BY, or in an aggregate such as MAX(status)",
+        ),
+        ("SELECT runtime, UPPER(status) FROM sessions GROUP BY runtime", "status has to be in GROUP BY…"),
+        ("SELECT runtime, COUNT(*) FROM sessions GROUP BY ROLLUP (runtime)", "ROLLUP, CUBE and GROUPING SETS…"),
+    ]);
+}
+
+#[test]
+fn subqueries_are_values_and_use_outer_columns_in_equalities() {
+    check(&[
+        ("SELECT session_id FROM tool_calls WHERE tokens = (SELECT MAX(tokens) FROM tool_calls)", "a"),
+        ("SELECT (SELECT COUNT(*) FROM sessions) AS s, (SELECT COUNT(*) FROM tool_calls) AS c", "3,4"),
+        (
+            "WITH m AS (SELECT AVG(tokens) AS a FROM tool_calls) SELECT tool FROM tool_calls WHERE tokens > (SELECT a FROM m)",
+            "Bash;Read",
+        ),
+        (
+            "SELECT session_id FROM sessions s WHERE EXISTS (SELECT 1 FROM tool_calls c WHERE c.session_id = s.session_id AND c.status = 'error')",
+            "a",
+        ),
+        (
+            "SELECT session_id FROM sessions s WHERE NOT EXISTS (SELECT 1 FROM tool_calls c WHERE c.session_id = s.session_id) AND s.runtime = 'pi'",
+            "c",
+        ),
+        (
+            "SELECT s.session_id, c.tool FROM sessions s JOIN tool_calls c ON c.session_id = s.session_id WHERE EXISTS (SELECT 1 FROM sessions x WHERE x.status = c.status AND x.runtime = 'pi')",
+            "a,Read;b,Bash",
+        ),
+        ("SELECT session_id FROM sessions WHERE EXISTS (SELECT 1 FROM tool_calls WHERE tool = 'x')", ""),
+        (
+            "SELECT session_id FROM sessions s WHERE session_id IN (SELECT c.session_id FROM tool_calls c WHERE c.status = s.status)",
+            "a",
+        ),
+        ("SELECT (SELECT session_id FROM sessions) AS x", "a subquery as a value has to have one row and one column…"),
+        (
+            "SELECT session_id FROM sessions WHERE session_id IN (SELECT session_id FROM tool_calls WHERE sessions.status > 'a')",
+            "sessions.status > 'a': a subquery of EXISTS or IN can use…",
+        ),
+        (
+            "SELECT (SELECT MAX(tokens) FROM tool_calls c WHERE c.session_id = s.session_id) AS x FROM sessions s",
+            "s.session_id is a column of the outer query…",
+        ),
+        (
+            "SELECT tool_calls.status FROM sessions",
+            "tool_calls.status: no table \"tool_calls\" in this FROM; there are: sessions",
+        ),
+        ("SELECT COUNT(*) FROM (SELECT * FROM sessions WHERE status = 'ok') AS sessions", "2"),
+        (
+            "SELECT COUNT(*) FROM (SELECT * FROM tool_calls) AS sessions WHERE session_id IN (SELECT session_id FROM sessions)",
+            "the subquery sessions has the name of a table…",
+        ),
+        ("SELECT 1 FROM tool_calls WHERE tokens > ALL (SELECT 1)", "ANY and ALL take no subquery here…"),
+        (
+            "SELECT 1 FROM sessions WHERE (session_id, runtime) IN (SELECT session_id, runtime FROM tool_calls)",
+            "rows such as (a, b) are not supported…",
+        ),
+    ]);
+}
+
+#[test]
+fn windows_have_the_frames_of_the_standard() {
+    let of_values = |window: &str| {
+        format!(
+            "SELECT d, x, {window} AS s FROM (VALUES (1, 5), (2, -1), (2, 3), (3, NULL), (4, 2)) AS t (d, x) ORDER BY d, x DESC"
+        )
+    };
+    for (window, expected) in [
+        ("SUM(x) OVER (ORDER BY d)", "1,5,5;2,3,7;2,-1,7;3,-,7;4,2,9"),
+        ("SUM(x) OVER (ORDER BY d DESC)", "1,5,9;2,3,4;2,-1,4;3,-,2;4,2,2"),
+        ("COUNT(x) OVER (ORDER BY d)", "1,5,1;2,3,3;2,-1,3;3,-,3;4,2,4"),
+        ("MIN(x) OVER (ORDER BY d)", "1,5,5;2,3,-1;2,-1,-1;3,-,-1;4,2,-1"),
+        ("CAST(AVG(x) OVER (ORDER BY d) * 3 AS INTEGER)", "1,5,15;2,3,7;2,-1,7;3,-,7;4,2,6"),
+        ("SUM(x) OVER ()", "1,5,9;2,3,9;2,-1,9;3,-,9;4,2,9"),
+        (
+            "SUM(x) OVER (ORDER BY d RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)",
+            "1,5,9;2,3,9;2,-1,9;3,-,9;4,2,9",
+        ),
+        ("SUM(x) OVER (ORDER BY d, -x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)", "1,5,5;2,3,8;2,-1,2;3,-,-1;4,2,2"),
+        ("COUNT(*) OVER (ORDER BY d, -x ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)", "1,5,1;2,3,2;2,-1,2;3,-,2;4,2,2"),
+        (
+            "LAST_VALUE(d) OVER (ORDER BY d ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)",
+            "1,5,4;2,3,4;2,-1,4;3,-,4;4,2,4",
+        ),
+        ("LAG(d, 2, 0) OVER (ORDER BY d, -x)", "1,5,0;2,3,0;2,-1,1;3,-,2;4,2,2"),
+        ("LEAD(d, 1, 9) OVER (ORDER BY d, -x)", "1,5,2;2,3,2;2,-1,3;3,-,4;4,2,9"),
+        ("1 - ROW_NUMBER() OVER (ORDER BY d, -x)", "1,5,0;2,3,-1;2,-1,-2;3,-,-3;4,2,-4"),
+    ] {
+        assert_eq!(answer(&of_values(window)), expected, "{window}");
+    }
+    for (window, expected) in [
+        (
+            "MAX(x) OVER (ORDER BY d ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
+            "max takes no frame with a number of rows",
+        ),
+        ("SUM(x) OVER (ORDER BY d ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING)", "a window takes the frames"),
+        ("MEDIAN(x) OVER (ORDER BY d)", "MEDIAN(x) takes no ORDER BY in its window"),
+        ("ROW_NUMBER() OVER (ORDER BY d, x DESC)", "a window takes one direction in its order"),
+        ("SUM(x) FILTER (WHERE d > 1) OVER ()", "sum: FILTER is not supported in a window"),
+    ] {
+        assert!(answer(&of_values(window)).starts_with(expected), "{window}: {}", answer(&of_values(window)));
+    }
+    check(&[
+        ("SELECT d FROM (VALUES (1, 5), (2, 7)) AS t (d, x) QUALIFY ROW_NUMBER() OVER (ORDER BY x DESC) = 1", "2"),
+        ("SELECT d, SUM(x) OVER w AS s FROM (VALUES (1, 5), (2, 7)) AS t (d, x) WINDOW w AS (ORDER BY d)", "1,5;2,12"),
+    ]);
+}
+
+#[test]
+fn numbers_are_those_of_other_engines() {
+    check(&[
+        (
+            "SELECT ROUND(2.5) AS a, ROUND(-2.5) AS b, ROUND(0.125, 2) AS c, ROUND(1250, -2) AS d",
+            "3.0,-3.0,0.13,1300.0",
+        ),
+        ("SELECT -7 % 3 AS a, 7 % -3 AS b, MOD(-7, 3) AS c, -7 // 2 AS d", "-1,1,-1,-3"),
+        ("SELECT COUNT(*) - 9 AS a, COUNT(tokens) - COUNT(*) AS b FROM tool_calls", "-5,-1"),
+        ("SELECT LENGTH('ab') - 3 AS a, EXTRACT(hour FROM TIMESTAMP '2026-10-05 23:00:00') * 60 AS b", "-1,1380"),
+        ("SELECT SUM(status = 'ok') - SUM(status = 'error') * 2 AS a FROM tool_calls", "-2"),
+        (
+            "SELECT STRPOS('a.ü.b', '.') AS a, STRPOS('ü.b', 'b') AS b, STRPOS('a', 'z') AS c, POSITION('b' IN 'abc') AS d",
+            "2,3,0,2",
+        ),
+        ("SELECT SUBSTR('abcde', -3) AS a, SUBSTR('abcde', -3, 2) AS b", "cde,cd"),
+        ("SELECT 1e3 AS a, NULL IS NOT TRUE AS b, UPPER('x') AS c", "1000.0,true,X"),
+        ("SELECT INITCAP('a') AS a", "no function INITCAP"),
+    ]);
+}
+
+#[test]
+fn dates_are_compared_with_texts_and_subtracted() {
+    let of_days = |columns: &str| {
+        format!("SELECT {columns} FROM (SELECT DATE '2026-03-01' AS day, TIMESTAMP '2026-03-01 10:00:00' AS at) AS t")
+    };
+    for (columns, expected) in [
+        ("DATE '2026-03-01' - DATE '2026-02-01' AS d", "28"),
+        ("CAST(day AS DATE) - DATE '2026-02-01' AS d", "28"),
+        ("DATE(at) AS d", "2026-03-01"),
+        ("DATE(at) IN (DATE '2026-03-01', DATE '2026-03-02') AS d", "true"),
+        ("CAST(at AS DATE) = '2026-03-01' AS d", "true"),
+        ("'2026-02-28' < CAST(at AS DATE) AS d", "true"),
+        ("DATE_TRUNC('week', at) BETWEEN '2026-02-23' AND '2026-03-01' AS d", "true"),
+        ("CAST(at AS DATE) = 'today' AS d", "TIMESTAMP 'today' is no time"),
+        ("at - TIMESTAMP '2026-02-27 06:30:00.5' AS d", "2 days 03:29:59.5"),
+        ("EXTRACT(epoch FROM (at - TIMESTAMP '2026-03-01 09:59:00')) AS d", "60.0"),
+        ("CAST(day AS DATE) + 1 AS d, YEAR(at) AS y", "2026-03-02,2026"),
+        ("DATE_DIFF('day', DATE '2026-02-01', at) AS d", "28"),
+    ] {
+        assert!(answer(&of_days(columns)).starts_with(expected), "{columns}: {}", answer(&of_days(columns)));
+    }
+}
+
+#[test]
+fn unions_are_ordered_as_a_whole() {
+    check(&[
+        ("SELECT session_id AS x FROM sessions UNION ALL SELECT tool FROM tool_calls ORDER BY x DESC LIMIT 2", "c;b"),
+        ("SELECT runtime FROM sessions UNION SELECT runtime FROM tool_calls ORDER BY 1", "codex;pi"),
+    ]);
+}

@@ -1,0 +1,144 @@
+//! Names of functions and of columns of a result.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem, Visit, Visitor,
+};
+
+use super::scope::column_name;
+
+/// Functions that compute one value of many rows.
+const AGGREGATES: &[&str] = &[
+    "array_agg",
+    "avg",
+    "corr",
+    "count",
+    "covar",
+    "covar_pop",
+    "covar_samp",
+    "first",
+    "group_concat",
+    "last",
+    "listagg",
+    "max",
+    "median",
+    "min",
+    "percentile_cont",
+    "quantile_cont",
+    "quantile_disc",
+    "stddev",
+    "stddev_samp",
+    "stdev",
+    "stdev_samp",
+    "string_agg",
+    "sum",
+    "total",
+    "var",
+    "var_samp",
+    "variance",
+];
+
+/// The unnamed arguments of a function.
+pub(super) fn arguments_of(function: &Function) -> Vec<&Expr> {
+    let FunctionArguments::List(list) = &function.args else { return Vec::new() };
+    let expression = |argument| match argument {
+        &FunctionArg::Unnamed(FunctionArgExpr::Expr(ref expression)) => Some(expression),
+        _ => None,
+    };
+    list.args.iter().filter_map(expression).collect()
+}
+
+/// Whether a function computes one value of many rows, also as a window.
+pub(super) fn is_aggregate(function: &Function) -> bool {
+    AGGREGATES.contains(&function.name.to_string().to_ascii_lowercase().as_str())
+}
+
+/// Whether an expression contains an aggregate that is no window, except those of its subqueries.
+pub(super) fn contains_aggregate(expr: &Expr) -> bool {
+    struct Aggregates {
+        depth: usize,
+    }
+    impl Visitor for Aggregates {
+        type Break = ();
+
+        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            self.depth += 1;
+            ControlFlow::Continue(())
+        }
+
+        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+            self.depth -= 1;
+            ControlFlow::Continue(())
+        }
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Function(function) if self.depth == 0 && function.over.is_none() && is_aggregate(function) => {
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+    expr.visit(&mut Aggregates { depth: 0 }).is_break()
+}
+
+/// The names of the columns of a result. Those without an alias have the name of the first column in them, or their text if another one
+/// has this name, and `COUNT(*)` the name `count`, unless another column has it.
+pub(super) fn output_names(projection: &[SelectItem]) -> Vec<String> {
+    let is_count = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(expr) if is_count_of_rows(expr));
+    let named = |item: &SelectItem| match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(alias.value.clone()),
+        SelectItem::UnnamedExpr(expr) if !is_count_of_rows(expr) => Some(name_of(expr)),
+        _ => None,
+    };
+    let is_taken = projection.iter().filter_map(named).any(|name| name.eq_ignore_ascii_case("count"));
+    let is_only = projection.iter().filter(|item| is_count(item)).count() == 1;
+    let count = if is_only && !is_taken { "count" } else { "len" };
+    let names: Vec<String> = projection.iter().map(|item| named(item).unwrap_or_else(|| count.to_owned())).collect();
+    let is_first = |place: usize, name: &String| names.iter().position(|it| it == name) == Some(place);
+    let unique = projection.iter().zip(&names).enumerate().map(|(place, (item, name))| match item {
+        SelectItem::UnnamedExpr(expr) if !is_first(place, name) && column_name(expr).is_none() => expr.to_string(),
+        _ => name.clone(),
+    });
+    unique.collect()
+}
+
+/// Whether an expression is `COUNT(*)`.
+pub(super) fn is_count_of_rows(expr: &Expr) -> bool {
+    expr.to_string().eq_ignore_ascii_case("count(*)")
+}
+
+/// The name of an expression without an alias: as in polars that of the first column in it.
+fn name_of(expr: &Expr) -> String {
+    if let Some(name) = column_name(expr) {
+        return name.value.clone();
+    }
+    match expr {
+        Expr::Function(function) => match &function.args {
+            FunctionArguments::List(list) => match list.args.first() {
+                Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(first))) => name_of(first),
+                _ => "len".to_owned(),
+            },
+            _ => "literal".to_owned(),
+        },
+        Expr::BinaryOp { left, .. } => name_of(left),
+        Expr::Case { conditions, .. } => {
+            conditions.first().map_or_else(|| "literal".to_owned(), |it| name_of(&it.result))
+        }
+        Expr::Nested(expr)
+        | Expr::Cast { expr, .. }
+        | Expr::Extract { expr, .. }
+        | Expr::Ceil { expr, .. }
+        | Expr::Floor { expr, .. }
+        | Expr::Substring { expr, .. }
+        | Expr::Trim { expr, .. }
+        | Expr::IsNull(expr)
+        | Expr::IsNotNull(expr)
+        | Expr::Between { expr, .. }
+        | Expr::InList { expr, .. }
+        | Expr::Like { expr, .. } => name_of(expr),
+        _ => "literal".to_owned(),
+    }
+}
