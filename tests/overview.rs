@@ -62,6 +62,55 @@ fn the_overview_fits_its_terminal() {
     assert!(ascii.is_ascii(), "{ascii}");
 }
 
+/// The names of IANA have up to 32 characters.
+#[test]
+fn the_time_zone_is_whole_and_apart() {
+    for zone in ["UTC", "Europe/Berlin", "America/New_York", "America/Los_Angeles", "America/Argentina/ComodRivadavia"]
+    {
+        let overview = Overview::of(&tables(), &now(&format!("2026-10-05T14:30:00[{zone}]"))).unwrap();
+        for room in [None, Some(20), Some(40), Some(60), Some(80), Some(100), Some(200)] {
+            let room = room.map(|width| Room { width, height: 48 });
+            let text = overview.text(&Look { room, ..Look::default() });
+            let is_apart = text.split([' ', '\n']).any(|word| word == zone);
+            // 20 columns have the name in two lines.
+            assert!(is_apart || room.is_some_and(|room| zone.len() > room.width), "{zone} {room:?}\n{text}");
+        }
+    }
+}
+
+/// A narrow terminal has the same values in other lines, not their beginnings.
+#[test]
+fn narrow_terminals_cut_nothing() {
+    let overview = Overview::of(&tables(), &now("2026-10-05T14:30:00[UTC]")).unwrap();
+    let archive_option = " --archive /home/ann/archives/of-the-whole-team".to_owned();
+    for width in [20, 30, 40, 50, 60, 72, 80, 159, 200] {
+        let room = Some(Room { width, height: 500 });
+        let text = overview.text(&Look { room, archive_option: archive_option.clone(), ..Look::default() });
+        let joined: String = text.split_whitespace().collect();
+        for period in &overview.periods {
+            let cost = Currency::default().amount(period.now.cost().unwrap());
+            assert!(joined.contains(&cost) && text.contains(&period.sessions.to_string()), "{width} {cost}\n{text}");
+        }
+        for session in overview.sessions.iter().take(3) {
+            let model = session.model.as_deref().unwrap_or("(unknown)").split_whitespace().collect::<String>();
+            assert!(joined.contains(&model) && joined.contains(&session.short_id), "{width} {model}\n{text}");
+        }
+        assert!(
+            joined.contains("agentlogsreporthealth--archive/home/ann/archives/of-the-whole-team"),
+            "{width}\n{text}"
+        );
+    }
+    // What a person sees in 24 lines.
+    for width in [20, 40, 60] {
+        let look = Look {
+            room: Some(Room { width, height: 22 }),
+            archive_option: " --archive evals".to_owned(),
+            ..Look::default()
+        };
+        insta::assert_snapshot!(format!("overview_{width}x24"), overview.text(&look));
+    }
+}
+
 /// The ids are those that `agentlogs show` takes.
 #[test]
 fn the_most_expensive_sessions_are_found_by_their_short_ids() {

@@ -1,8 +1,8 @@
 //! What the numbers of the overview do not contain, as text.
 
 use super::compute::{Counted, Lost, Overview};
-use super::style::{Look, Style};
-use crate::analysis::present::{counted, grouped, short, visible};
+use super::style::{Look, Style, in_lines};
+use crate::analysis::present::{self, counted, grouped, visible};
 use crate::base::width::{cut, width};
 
 /// The width of the texts that have a command beside them.
@@ -19,19 +19,37 @@ pub(super) fn lines(overview: &Overview, level: usize, width: usize, look: &Look
     let losses = losses(overview);
     match losses.as_slice() {
         [] => Vec::new(),
-        losses if level < 2 => vec![line(losses, width, look)],
+        losses if level < 2 => short(losses, width, look),
         losses => {
             let title = look.styled(Style::Bold, "not in these numbers");
-            std::iter::once(title).chain(losses.iter().flat_map(|loss| with_command(loss, look))).collect()
+            std::iter::once(title).chain(losses.iter().flat_map(|loss| with_command(loss, width, look))).collect()
         }
     }
 }
 
-/// As much of the losses as fits, with the command that lists most of them.
-fn line(losses: &[Loss], columns: usize, look: &Look) -> String {
+/// As much of the losses as fits, with the command that lists most of them: after them, or on a line of its own.
+fn short(losses: &[Loss], columns: usize, look: &Look) -> Vec<String> {
+    /// The least columns for the losses in the line of the command.
+    const LEAST: usize = 24;
     let title = "not included: ";
     let command = format!("  agentlogs report health{}", look.archive_option);
-    let room = columns.saturating_sub(title.len() + width(&command)).max(24);
+    let room = columns.saturating_sub(title.len() + width(&command));
+    if room >= LEAST {
+        let text = cut(&in_room(losses, room), room);
+        return vec![look.styled(Style::Bold, title) + &text + &look.styled(Style::Dim, &command)];
+    }
+    let mut lines = in_lines(&format!("{title}{}", in_room(losses, columns)), columns, 2);
+    if let Some(first) = lines.first_mut()
+        && let Some(rest) = first.strip_prefix(title)
+    {
+        *first = look.styled(Style::Bold, title) + rest;
+    }
+    lines.extend(look.command(&command, columns).iter().map(|line| look.styled(Style::Dim, line)));
+    lines
+}
+
+/// As many of the losses as fit in so many columns, at least the first one.
+fn in_room(losses: &[Loss], room: usize) -> String {
     let mut text = String::new();
     for (index, loss) in losses.iter().enumerate() {
         let next = if index == 0 { loss.text.clone() } else { format!("{text}; {}", loss.text) };
@@ -42,16 +60,22 @@ fn line(losses: &[Loss], columns: usize, look: &Look) -> String {
         }
         text = next;
     }
-    look.styled(Style::Bold, title) + &cut(&text, room) + &look.styled(Style::Dim, &command)
+    text
 }
 
-fn with_command(loss: &Loss, look: &Look) -> Vec<String> {
+fn with_command(loss: &Loss, columns: usize, look: &Look) -> Vec<String> {
     let Loss { text, command } = loss;
     let command = format!("agentlogs {command}{}", look.archive_option);
-    if width(text) < BESIDE && width(&command) <= BESIDE {
+    if width(text) < BESIDE && width(&command) <= BESIDE && columns >= 2 * BESIDE {
         return vec![format!("{text:BESIDE$}{command}")];
     }
-    vec![text.clone(), format!("  {command}")]
+    [in_lines(text, columns, 2), look.command(&format!("  {command}"), columns)].concat()
+}
+
+/// `1 token`, `2.9k tokens`.
+fn tokens(count: i64) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} token{plural}", present::short(count.into()))
 }
 
 fn losses(overview: &Overview) -> Vec<Loss> {
@@ -78,7 +102,7 @@ fn losses(overview: &Overview) -> Vec<Loss> {
         add(counted_records(&lost.counted), "report health");
     }
     if lost.unpriced_tokens > 0 {
-        let text = format!("{} tokens of the last 30 days without a price", short(lost.unpriced_tokens.into()));
+        let text = format!("{} of the last 30 days without a price", tokens(lost.unpriced_tokens));
         add(text, "report cost --last 30d --sort unpriced_tokens");
     }
     if lost.undated.rows > 0 {

@@ -5,7 +5,7 @@
 //! sums     rows of the ledger -> sums of the periods, days, models, projects and sessions
 //! turns    the table of the ledger -> these sums, and the windows of limits
 //! compute  the tables of an archive -> the overview
-//! text     the overview -> text; tops, lost and chart are parts of it
+//! text     the overview -> text; period_rows, tops, lost and chart are parts of it
 //! layout   blocks of text -> as much as fits on a terminal
 //! style    the terminal: its size, styles and characters
 //! ```
@@ -14,6 +14,7 @@ mod chart;
 mod compute;
 mod layout;
 mod lost;
+mod period_rows;
 mod periods;
 mod style;
 mod sums;
@@ -22,7 +23,7 @@ mod tops;
 mod turns;
 
 pub use compute::{Lost, Overview, Tool};
+pub use period_rows::change;
 pub use periods::DAYS;
 pub use style::{Look, Room};
 pub use sums::{Day, Period, Sums, Top, TopSession};
-pub use text::change;

@@ -2,13 +2,13 @@
 
 use super::sums::Sums;
 use crate::analysis::present::{Currency, UNKNOWN};
-use crate::base::width::{cut, cut_start, padded, width};
+use crate::base::width::{cut, cut_start, padded, start, width};
 
 /// The width of an overview that is not for a terminal.
 const PAGE: usize = 80;
 
-/// The narrowest columns that are laid out; a narrower terminal shows the beginnings of lines.
-const NARROWEST: usize = 60;
+/// Narrower blocks have sentences and fewer columns in place of the usual tables.
+const NARROW: usize = 60;
 
 /// How the overview is printed.
 #[derive(Debug, Clone, Default)]
@@ -61,7 +61,12 @@ impl Look {
 
     /// The width that blocks are laid out for.
     pub(super) fn width(&self) -> usize {
-        self.room.map_or(PAGE, |room| room.width.max(NARROWEST))
+        self.room.map_or(PAGE, |room| room.width)
+    }
+
+    /// A command in lines of a terminal. Elsewhere it is one line of any length, as a path may be long.
+    pub(super) fn command(&self, command: &str, columns: usize) -> Vec<String> {
+        if self.room.is_some() { in_lines(command, columns, 4) } else { vec![command.to_owned()] }
     }
 
     /// The text, in the characters of the terminal.
@@ -94,6 +99,44 @@ pub(super) fn fitted(text: &str, width: usize) -> String {
     padded(&text, width)
 }
 
+/// Whether blocks of this width have no space for the usual tables.
+pub(super) fn is_narrow(columns: usize) -> bool {
+    columns < NARROW
+}
+
+/// A text in lines of at most `columns`, which end between words; all lines after the first one begin with `indent` spaces, and the first
+/// one with the spaces of the text. A longer word continues in the next line, so that a path is whole.
+pub(super) fn in_lines(text: &str, columns: usize, indent: usize) -> Vec<String> {
+    let columns = columns.max(2 * indent + 1);
+    let mut lines = vec![" ".repeat(text.len() - text.trim_start().len())];
+    let mut is_empty = true;
+    for word in text.split_whitespace() {
+        let mut word = word;
+        let line = lines.last().map_or(0, |line| width(line));
+        if !is_empty && line + 1 + width(word) > columns {
+            lines.push(" ".repeat(indent));
+            is_empty = true;
+        }
+        while let Some(line) = lines.last_mut() {
+            if !is_empty {
+                line.push(' ');
+            }
+            let fitting = start(word, columns.saturating_sub(width(line)));
+            // A character wider than the line is shown nevertheless.
+            let fitting = if fitting.is_empty() { word } else { fitting };
+            line.push_str(fitting);
+            is_empty = false;
+            word = word.get(fitting.len()..).unwrap_or_default();
+            if word.is_empty() {
+                break;
+            }
+            lines.push(" ".repeat(indent));
+            is_empty = true;
+        }
+    }
+    lines
+}
+
 /// The width of a line, whose styles take none.
 pub(super) fn visible_width(line: &str) -> usize {
     let mut parts = line.split('\u{1b}');
@@ -114,7 +157,7 @@ pub(super) fn cut_line(line: &str, columns: usize) -> String {
             out.push('\u{1b}');
         }
         out.push_str(style);
-        let shown = crate::base::width::start(text, left);
+        let shown = start(text, left);
         // After a character that does not fit, a narrower one is not shown either.
         left = if shown.len() < text.len() { 0 } else { left - width(shown) };
         out.push_str(shown);
@@ -148,6 +191,18 @@ mod tests {
         assert_eq!(fitted("日本語の名前", 8), "日本語… ");
         assert_eq!(fitted("claude-sonnet-4-5", 12), "claude-son… ");
         assert_eq!(fitted("short", 7), "short  ");
+    }
+
+    #[test]
+    fn texts_continue_in_the_next_line() {
+        let lines = in_lines("today: $3.20, 4.5M tokens", 14, 2);
+        assert_eq!(lines, ["today: $3.20,", "  4.5M tokens"]);
+        let command = in_lines("  agentlogs report health --archive /home/ann/archives/of-the-team", 26, 4);
+        assert_eq!(
+            command,
+            ["  agentlogs report health", "    --archive", "    /home/ann/archives/of-", "    the-team"]
+        );
+        assert_eq!((in_lines("", 9, 2), in_lines("日本語", 1, 0)), (vec![String::new()], vec!["日本語".to_owned()]));
     }
 
     #[test]

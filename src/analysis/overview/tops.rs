@@ -1,7 +1,7 @@
 //! The models, projects, tools and sessions of the last days as text: in a line, or in rows.
 
 use super::compute::{Overview, Tool};
-use super::style::{Look, Style, count, fitted, name_of, share};
+use super::style::{Look, Style, count, fitted, in_lines, is_narrow, name_of, share};
 use super::sums::{Top, TopSession};
 use crate::analysis::present::{UNKNOWN, grouped, named, short, visible};
 use crate::base::width::{cut, width};
@@ -18,6 +18,9 @@ const LABEL: usize = 21;
 /// The columns of numbers after the names.
 const NUMBERS: usize = 40;
 
+/// The narrowest column of names in a table.
+const NARROWEST_NAMES: usize = 12;
+
 /// A list of names by a measure.
 #[derive(Clone, Copy)]
 pub(super) enum List<'o> {
@@ -25,6 +28,12 @@ pub(super) enum List<'o> {
     Names(&'static str, &'o [Top], i64),
     /// Tools by errors, with the number of days.
     Tools(&'o [Tool], i64),
+}
+
+/// The widths of the columns of a list.
+struct Numbers {
+    names: usize,
+    cells: [usize; 3],
 }
 
 /// A name with its cells.
@@ -43,45 +52,53 @@ impl<'o> List<'o> {
         if rows.is_empty() {
             return Vec::new();
         }
-        if shown == 0 {
-            return vec![self.line(&rows, width, look)];
+        let columns = Numbers::of(&rows, self.columns(), width);
+        let names = columns.names;
+        if shown == 0 || names < NARROWEST_NAMES {
+            return self.short(&rows, width, look);
         }
-        let names = name_width(width);
-        let (title, [first, second, third]) = match self {
-            Self::Names(what, _, days) => (format!("{what}, {}", name_of(days)), ["cost", "share", "tokens"]),
-            Self::Tools(_, days) => (format!("tools with errors, {}", name_of(days)), ["errors", "of", "error rate"]),
+        let title = match self {
+            Self::Names(what, _, days) => format!("{what}, {}", name_of(days)),
+            Self::Tools(_, days) => format!("tools with errors, {}", name_of(days)),
         };
-        let head = format!("{title:names$}{first:>14}{second:>9}{third:>12}");
-        let mut lines = vec![look.styled(Style::Bold, &head)];
-        lines.extend(rows.iter().take(shown).map(|Row { name, cells: [first, second, third], .. }| {
-            format!("{}{first:>14}{second:>9}{third:>12}", fitted(&shown_name(*name), names))
+        let mut head = vec![columns.line(&title, self.columns())];
+        if title.len() > names {
+            head = vec![title, columns.line("", self.columns())];
+        }
+        let mut lines: Vec<String> = head.iter().map(|line| look.styled(Style::Bold, line)).collect();
+        lines.extend(rows.iter().take(shown).map(|Row { name, cells, .. }| {
+            columns.line(&fitted(&shown_name(*name), names), cells.each_ref().map(String::as_str))
         }));
         lines.extend(more(rows.len(), shown, look));
         lines
     }
 
-    /// The list in one line: as many names as fit.
-    fn line(self, rows: &[Row<'_>], columns: usize, look: &Look) -> String {
+    /// The names of its columns of numbers.
+    fn columns(self) -> [&'static str; 3] {
+        match self {
+            Self::Names(..) => ["cost", "share", "tokens"],
+            Self::Tools(..) => ["errors", "of", "error rate"],
+        }
+    }
+
+    /// The list in one line, of a narrow block in two or three: as many names as fit.
+    fn short(self, rows: &[Row<'_>], columns: usize, look: &Look) -> Vec<String> {
         let label = match self {
             Self::Names(what, _, days) => format!("{what}, {days} days"),
             Self::Tools(_, days) => format!("tool errors, {days} days"),
         };
-        let names: Vec<String> = rows.iter().map(|row| shown_name(row.name)).collect();
-        let mut text = String::new();
-        for (index, (row, name)) in rows.iter().zip(&names).enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            let is_alike = names.iter().filter(|other| last_parts(other, 1) == last_parts(name, 1)).count() > 1;
-            let name = cut(last_parts(name, if is_alike { 2 } else { 1 }), 24);
-            let next = format!("{text}{separator}{name} {}", row.short);
-            let rest = rows.len() - index - 1;
-            let and = if rest == 0 { String::new() } else { format!(", {rest} more") };
-            if index > 0 && width(&next) + and.len() > columns.saturating_sub(LABEL) {
-                text = format!("{text}, {} more", rest + 1);
-                break;
-            }
-            text = next;
+        if !is_narrow(columns) {
+            let label = look.styled(Style::Bold, &format!("{label:LABEL$}"));
+            return vec![label + &in_room(rows, columns.saturating_sub(LABEL))];
         }
-        look.styled(Style::Bold, &format!("{label:LABEL$}")) + &text
+        let text = format!("{label}: {}", in_room(rows, (2 * columns).saturating_sub(label.len() + 4)));
+        let mut lines = in_lines(&text, columns, 2);
+        if let Some(first) = lines.first_mut()
+            && let Some(rest) = first.strip_prefix(&label)
+        {
+            *first = look.styled(Style::Bold, &label) + rest;
+        }
+        lines
     }
 
     fn rows(self, look: &Look) -> Vec<Row<'o>> {
@@ -92,6 +109,48 @@ impl<'o> List<'o> {
             }
             Self::Tools(tools, _) => tools.iter().map(row_of_tool).collect(),
         }
+    }
+}
+
+/// As many names as fit in so many columns, at least one.
+fn in_room(rows: &[Row<'_>], columns: usize) -> String {
+    let names: Vec<String> = rows.iter().map(|row| shown_name(row.name)).collect();
+    let mut text = String::new();
+    for (index, (row, name)) in rows.iter().zip(&names).enumerate() {
+        let separator = if index == 0 { "" } else { ", " };
+        let is_alike = names.iter().filter(|other| last_parts(other, 1) == last_parts(name, 1)).count() > 1;
+        let name = cut(last_parts(name, if is_alike { 2 } else { 1 }), 24);
+        let next = format!("{text}{separator}{name} {}", row.short);
+        let rest = rows.len() - index - 1;
+        let and = if rest == 0 { String::new() } else { format!(", {rest} more") };
+        if index > 0 && width(&next) + and.len() > columns {
+            text = format!("{text}, {} more", rest + 1);
+            break;
+        }
+        text = next;
+    }
+    text
+}
+
+impl Numbers {
+    /// The usual widths; in a narrow block those of the cells.
+    fn of(rows: &[Row<'_>], names: [&str; 3], columns: usize) -> Self {
+        if !is_narrow(columns) {
+            return Self { names: name_width(columns), cells: [14, 9, 12] };
+        }
+        let mut cells = names.map(str::len);
+        for row in rows {
+            for (widest, cell) in cells.iter_mut().zip(&row.cells) {
+                *widest = (*widest).max(width(cell));
+            }
+        }
+        let cells = cells.map(|cell| cell + 2);
+        Self { names: columns.saturating_sub(cells.iter().sum()), cells }
+    }
+
+    fn line(&self, name: &str, [first, second, third]: [&str; 3]) -> String {
+        let (names, [a, b, c]) = (self.names, self.cells);
+        format!("{name:names$}{first:>a$}{second:>b$}{third:>c$}")
     }
 }
 
@@ -115,6 +174,12 @@ pub(super) fn sessions(overview: &Overview, level: usize, width: usize, look: &L
         return Vec::new();
     }
     let shown = ROWS.get(level).copied().unwrap_or_default().max(SESSIONS);
+    if is_narrow(width) {
+        let title = format!("sessions, {}", name_of(overview.top_days));
+        let mut lines = vec![look.styled(Style::Bold, &title)];
+        lines.extend(sessions.iter().take(shown).flat_map(|session| session_as_sentence(session, width, look)));
+        return lines;
+    }
     let names = name_width(width);
     let ids =
         sessions.iter().take(shown).map(|session| session.short_id.len()).max().unwrap_or_default().min(names / 2);
@@ -133,9 +198,16 @@ fn session_as_text(session: &TopSession, ids: usize, names: usize, look: &Look) 
     format!("{id}{padding}{project}{:>14}  {model}", look.cost(session.sums))
 }
 
-/// The columns for names in a block of this width.
+/// `01a1c4b2: $3.87, claude-opus-4-8, tidewater/storefront`.
+fn session_as_sentence(session: &TopSession, width: usize, look: &Look) -> Vec<String> {
+    let (id, cost) = (visible(&session.short_id), look.cost(session.sums));
+    let (model, project) = (shown_name(session.model.as_deref()), shown_name(session.project.as_deref()));
+    in_lines(&format!("{id}: {cost}, {model}, {}", last_parts(&project, 2)), width, 2)
+}
+
+/// The columns for names in a block of this width, which is not a narrow one.
 fn name_width(width: usize) -> usize {
-    width.clamp(60, 120) - NUMBERS
+    width.min(120).saturating_sub(NUMBERS)
 }
 
 fn shown_name(name: Option<&str>) -> String {
