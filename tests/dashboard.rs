@@ -106,7 +106,7 @@ fn the_page_adds_up_to_the_reports() {
             assert_eq!(sum(&data, "waste", "cases"), cases.unwrap_or_default(), "{scope:?}");
             let behaviour = total("behaviour");
             for name in ["explore_calls", "repeated_calls", "test_runs", "verified_sessions", "tool_time_ms"] {
-                assert_eq!(sum(&data, "behaviour", name), whole(&behaviour, name), "{name} {scope:?}");
+                assert_eq!(sum(&data, "behavior", name), whole(&behaviour, name), "{name} {scope:?}");
             }
         }
     }
@@ -203,7 +203,7 @@ fn a_page_is_small() {
 fn a_page_of_many_sessions_has_neither_waste_nor_behaviour() {
     let few = data(&made(&tables(), &Scope::default(), Cost::Auto));
     assert_eq!(few["left_out"]["measured"], false);
-    assert!(sum(&few, "waste", "waste") > 0 && sum(&few, "behaviour", "known_calls") > 0);
+    assert!(sum(&few, "waste", "waste") > 0 && sum(&few, "behavior", "known_calls") > 0);
     let many = tables().map(|name, rows| {
         let copies = |number: i32| rows.clone().with_column(concat_str([col("session_id"), lit(number)], "-", false));
         match name {
@@ -213,7 +213,7 @@ fn a_page_of_many_sessions_has_neither_waste_nor_behaviour() {
     });
     let many = data(&made(&many, &Scope::default(), Cost::Auto));
     assert_eq!(many["left_out"]["measured"], true);
-    assert_eq!((sum(&many, "waste", "waste"), sum(&many, "behaviour", "known_calls")), (0, 0));
+    assert_eq!((sum(&many, "waste", "waste"), sum(&many, "behavior", "known_calls")), (0, 0));
 }
 
 /// Whoever reads the page that was there before reads it to its end, and nothing else is left in the folder.

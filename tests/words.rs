@@ -1,4 +1,5 @@
-//! docs/words.md: each word of the glossary is used, and other words for the same idea are not.
+//! docs/words.md: each word of the glossary is used, and other words for the same idea are not: neither in help and documents, nor on
+//! the dashboard.
 
 use std::fs;
 use std::process::Command;
@@ -20,7 +21,22 @@ fn glossary() -> Vec<(String, Vec<String>)> {
     rows.map(row).collect()
 }
 
-/// What people read: the help of every command, and the documents without code.
+/// What the sources of the dashboard show: texts in quotes, also with expressions, and between tags.
+fn texts_of_page(source: &str) -> String {
+    let code = Regex::new(r"(?m)^\s*(//|/\*\*?|\*).*$|\$\{[^{}]*\}|^import .*$").unwrap();
+    let source = code.replace_all(source, " ");
+    let shown = Regex::new(r#""([^"\n]*)"|`([^`]*)`|>([^<>{}();=]*)<"#).unwrap();
+    let texts = shown.captures_iter(&source).filter_map(|found| (1..4).find_map(|group| found.get(group)));
+    texts.map(|text| text.as_str().trim()).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn texts_of_a_page_are_found() {
+    let source = "// a comment\nconst id = `by-${name}`;\nreturn <p class=\"note\">Waste and <b>behavior</b></p>;";
+    assert_eq!(texts_of_page(source), "by-\nnote\nWaste and\nbehavior");
+}
+
+/// What people read: the help of every command, the documents without code, and the texts of the dashboard.
 fn texts() -> Vec<(String, String)> {
     let help = |arguments: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_agentlogs")).args(arguments).arg("--help").output().unwrap();
@@ -44,6 +60,12 @@ fn texts() -> Vec<(String, String)> {
         if name != "words.md" && path.extension().is_some_and(|extension| extension == "md") {
             texts.push((name, code.replace_all(&fs::read_to_string(path).unwrap(), "").into_owned()));
         }
+    }
+    let sources = fs::read_dir(root().join("dashboard/src")).unwrap().map(|entry| entry.unwrap().path());
+    for path in sources.filter(|path| path.extension().is_some_and(|extension| extension == "ts" || extension == "tsx"))
+    {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        texts.push((name, texts_of_page(&fs::read_to_string(path).unwrap())));
     }
     texts
 }

@@ -29,7 +29,7 @@ interface Packed extends About {
   tools: Record<string, Numbers>;
   troubles: Record<string, Numbers>;
   waste: Record<string, Numbers>;
-  behaviour: Record<string, Numbers>;
+  behavior: Record<string, Numbers>;
   /** Only if a repository was scanned, or pull requests were imported. */
   shipped?: Record<string, Numbers>;
   timelines: Record<string, Numbers>;
@@ -72,8 +72,8 @@ export type Tools = Columns<
 export type Troubles = Columns<"day" | "rows", "group" | "kind" | "code">;
 /** The waste of sessions by cause, in billionths of a dollar, at the day of their start. */
 export type Waste = Columns<"day" | "waste" | "cases", "group" | "cause">;
-/** Sums that behaviour is measured from, at the day on which sessions start. */
-export type Behaviour = Columns<
+/** Sums that behavior is measured from, at the day on which sessions start. */
+export type Behavior = Columns<
   | "day" | "known_calls" | "explore_calls" | "edit_calls" | "verify_calls" | "repeated_calls" | "verifiable_sessions"
   | "verified_sessions" | "test_runs" | "failed_test_runs" | "model_time_ms" | "tool_time_ms" | "waiting_time_ms",
   "group"
@@ -130,7 +130,7 @@ export interface Data extends About {
   tools: Tools;
   troubles: Troubles;
   waste: Waste;
-  behaviour: Behaviour;
+  behavior: Behavior;
   shipped: Shipped;
   timelines: Map<number, Timeline>;
   timelineTurns: TimelineTurns;
@@ -296,7 +296,7 @@ export async function read(base64: string): Promise<Data> {
     tools,
     troubles: columns<Troubles>(packed.troubles, ["group", "day"]),
     waste: columns<Waste>(packed.waste, ["group", "day"]),
-    behaviour: columns<Behaviour>(packed.behaviour, ["group", "day"]),
+    behavior: columns<Behavior>(packed.behavior, ["group", "day"]),
     shipped: columns<Shipped>(packed.shipped ?? { group: [], day: [], outcome: [], pull_request: [], cost: [] }, ["group", "day"]),
     timelines,
     timelineTurns: columns<TimelineTurns>(packed.timeline_turns, ["at"], ["agent"]),

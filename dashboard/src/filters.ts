@@ -116,14 +116,14 @@ export interface Left {
   tools: Int32Array;
   troubles: Int32Array;
   waste: Int32Array;
-  behaviour: Int32Array;
+  behavior: Int32Array;
   shipped: Int32Array;
   /** Of each session whether it is left. */
   isLeft: Uint8Array;
 }
 
 export function left(data: Data, state: State): Left {
-  const { groups, sessions, turns, skills, tools, troubles, waste, behaviour, shipped } = data;
+  const { groups, sessions, turns, skills, tools, troubles, waste, behavior, shipped } = data;
   const isTimed = state.since !== null || state.until !== null;
   const [since, until] = [state.since ?? -Infinity, state.until ?? Infinity];
   const size = (dimension: "runtime" | "model" | "project" | "status") => data.words[dimension].list.length + 1;
@@ -163,7 +163,7 @@ export function left(data: Data, state: State): Left {
     tools: which(tools, fits, tools.group, fits),
     troubles: which(troubles, fits, troubles.group, fits),
     waste: which(waste, fits, waste.group, fits),
-    behaviour: which(behaviour, fits, behaviour.group, fits),
+    behavior: which(behavior, fits, behavior.group, fits),
     shipped: which(shipped, fits, shipped.group, fits),
     isLeft,
   };

@@ -11,7 +11,7 @@ import { Distribution, Health, Hours, Outcomes, OverTime, Skills, Tools, Where }
 import { DidItShip } from "./shipped";
 import { Totals } from "./totals";
 import { Verdicts } from "./verdicts";
-import { Behaviour, Waste } from "./work";
+import { Behavior, Waste } from "./work";
 import { SessionList, Timeline } from "./sessions";
 
 type Theme = "light" | "dark";
@@ -115,7 +115,7 @@ function App({ data }: { data: Data }) {
         <Distribution {...props} open={open} />
         <Tools {...props} tools={tools} />
         <Skills {...props} />
-        {data.leftOut.measured ? <NotMeasured /> : <><Waste {...props} /><Behaviour {...props} /></>}
+        {data.leftOut.measured ? <NotMeasured /> : <><Waste {...props} /><Behavior {...props} /></>}
         <Verdicts {...props} />
         <Outcomes {...props} statuses={statuses} />
         <Hours {...props} />
@@ -133,12 +133,12 @@ function App({ data }: { data: Data }) {
   );
 }
 
-/** In place of waste and behaviour, which a page of very many sessions does not contain. */
+/** In place of waste and behavior, which a page of very many sessions does not contain. */
 function NotMeasured() {
   return (
     <section id="waste" aria-labelledby="waste-title">
-      <header><h2 id="waste-title">Waste and behaviour</h2></header>
-      <p class="unknown">Not in this file, because there are too many sessions. In a terminal: <code>agentlogs report waste</code>, <code>agentlogs report behaviour</code></p>
+      <header><h2 id="waste-title">Waste and behavior</h2></header>
+      <p class="unknown">Not in this file, because there are too many sessions. In a terminal: <code>agentlogs report waste</code>, <code>agentlogs report behavior</code></p>
     </section>
   );
 }

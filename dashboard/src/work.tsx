@@ -1,4 +1,4 @@
-// How agents work, and what is wasted: sums over sessions, by the rules of `agentlogs report behaviour` and `report waste`.
+// How agents work, and what is wasted: sums over sessions, by the rules of `agentlogs report behavior` and `report waste`.
 
 import { useMemo } from "preact/hooks";
 import { COLORS } from "./charts";
@@ -91,8 +91,8 @@ const SUMS = [
 ] as const;
 type Sums = Record<(typeof SUMS)[number], number> & { place: number; sessions: number };
 
-function byBehaviour(data: Data, left: Left, by: Series): Sums[] {
-  const { behaviour, groups, sessions } = data;
+function byBehavior(data: Data, left: Left, by: Series): Sums[] {
+  const { behavior, groups, sessions } = data;
   const found = new Map<number, Sums>();
   const sums = (place: number) => {
     let it = found.get(place);
@@ -100,16 +100,16 @@ function byBehaviour(data: Data, left: Left, by: Series): Sums[] {
     return it;
   };
   for (const at of left.sessions) sums(groups[by][sessions.group[at]]).sessions++;
-  for (const row of left.behaviour) {
-    const it = sums(groups[by][behaviour.group[row]]);
-    for (const name of SUMS) it[name] = plus(it[name], behaviour[name][row]);
+  for (const row of left.behavior) {
+    const it = sums(groups[by][behavior.group[row]]);
+    for (const name of SUMS) it[name] = plus(it[name], behavior[name][row]);
   }
   return [...found.values()].sort((a, b) => b.sessions - a.sessions || a.place - b.place);
 }
 
-export function Behaviour({ data, left, state }: PanelProps) {
+export function Behavior({ data, left, state }: PanelProps) {
   const { by } = state;
-  const rows = useMemo(() => byBehaviour(data, left, by), [left, by]);
+  const rows = useMemo(() => byBehavior(data, left, by), [left, by]);
   const share = (part: number, whole: number) => (whole > 0 ? part / whole : NaN);
   const rate = (title: string, name: string, of: (it: Sums) => number, color: string): Column<Sums> => ({
     title, name, value: of, text: (it) => format.percent(of(it)), bar: of, color: () => color,
@@ -131,13 +131,13 @@ export function Behaviour({ data, left, state }: PanelProps) {
   ];
   return (
     <Panel
-      id="behaviour"
-      title="Behaviour"
+      id="behavior"
+      title="Behavior"
       unit={`how agents work, by ${by}`}
-      note="Shares of the calls that read or search, change files, and run tests, builds or linters; sessions with edits whose last edit was verified; calls repeated without an edit in between; and where the time went. docs/behaviour.md defines the columns."
-      controls={<CsvButton name={`behaviour-by-${by}`} columns={columns} rows={() => rows} />}
+      note="Shares of the calls that read or search, change files, and run tests, builds or linters; sessions with edits whose last edit was verified; calls repeated without an edit in between; and where the time went. docs/behavior.md defines the columns."
+      controls={<CsvButton name={`behavior-by-${by}`} columns={columns} rows={() => rows} />}
     >
-      <DataTable name="behaviour" caption={`Behaviour by ${by}`} columns={columns} rows={rows} />
+      <DataTable name="behavior" caption={`Behavior by ${by}`} columns={columns} rows={rows} />
     </Panel>
   );
 }

@@ -199,7 +199,7 @@ async function cellsOf(page, name) {
   return new Map((await rowsOf(page, name)).filter((it) => it.length > 1).map((it) => [it[0], it.slice(1)]));
 }
 
-/** Waste, behaviour, and outcomes are those of the reports; runtimes have one name each, unlike models. */
+/** Waste, behavior, and outcomes are those of the reports; runtimes have one name each, unlike models. */
 async function worksAlike(page, filters) {
   const statuses = await cellsOf(page, "statuses");
   const bySession = new Map(report("sessions", "--by", "status", ...filters).map((it) => [visible(it.status), it.sessions]));
@@ -251,7 +251,7 @@ test("the figures are those of the reports, before and after choosing filters", 
   await close();
 });
 
-test("verdicts, behaviour and waste by runtime are those of the reports", async () => {
+test("verdicts, behavior and waste by runtime are those of the reports", async () => {
   const { page, complaints, close } = await open("#by=runtime");
   const verdicts = await cellsOf(page, "verdicts");
   const outcomes = report("outcomes", "--by", "runtime");
@@ -263,9 +263,9 @@ test("verdicts, behaviour and waste by runtime are those of the reports", async 
     names.forEach((name, at) => assert.ok(near(own[at], it[name]), `${name} of ${it.runtime}: ${own[at]} ${it[name]}`));
     assert.equal(own[9] === "yes", it.is_on_front === true, it.runtime);
   }
-  const behaviour = await cellsOf(page, "behaviour");
-  for (const it of report("behaviour", "--by", "runtime")) {
-    const own = behaviour.get(it.runtime);
+  const behavior = await cellsOf(page, "behavior");
+  for (const it of report("behavior", "--by", "runtime")) {
+    const own = behavior.get(it.runtime);
     const names = [
       "sessions", "explore_share", "edit_share", "verify_share", "verified_rate", "repeated_calls", "test_runs", "failed_test_runs",
       "model_time_share", "tool_time_share", "waiting_time_share",

@@ -103,7 +103,7 @@ struct Data {
     tools: Table,
     troubles: Table,
     waste: Table,
-    behaviour: Table,
+    behavior: Table,
     /// Only if a repository was scanned, or pull requests were imported.
     #[serde(skip_serializing_if = "Option::is_none")]
     shipped: Option<Table>,
@@ -124,7 +124,7 @@ struct LeftOut {
     timeline_rows: usize,
     /// Findings about files.
     findings: usize,
-    /// Waste and behaviour: whether there are too many sessions for them.
+    /// Waste and behavior: whether there are too many sessions for them.
     measured: bool,
     /// Keys of labels that have too many values.
     label_keys: Vec<String>,
@@ -180,7 +180,7 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         tools: tool_calls(&cells.tools, grouped, &words)?,
         troubles: problems(&cells.troubles, grouped, &words)?,
         waste: waste(&cells.waste, grouped, &words)?,
-        behaviour: behaviour(&cells.behaviour, grouped)?,
+        behavior: behaviour(&cells.behaviour, grouped)?,
         shipped: of_history.transpose()?,
         timelines,
         health,
