@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jiff::civil::{Date, DateTime, ISOWeekDate, Weekday};
+use jiff::civil::{Date, DateTime, ISOWeekDate, Time, Weekday};
 use jiff::fmt::temporal::Pieces;
 use jiff::{Span, Timestamp, Zoned};
 
@@ -148,25 +148,51 @@ fn span(text: &str) -> Result<Span, String> {
 
 impl Bound {
     /// Its first point in time; with `is_end`, the first one after it. Spans of days end where they begin: `--until 7d` includes all
-    /// that `--since 7d` excludes.
-    pub(crate) fn edge(self, now: &Zoned, week_start: WeekStart, is_end: bool) -> Result<Timestamp, jiff::Error> {
-        let (first, last) = match self {
-            Self::Moment(moment) => return Ok(moment),
-            Self::Local(time) => return Ok(time.to_zoned(now.time_zone().clone())?.timestamp()),
+    /// that `--since 7d` excludes. A time before or after the calendar is its first or last one.
+    pub(crate) fn edge(self, now: &Zoned, week_start: WeekStart, is_end: bool) -> Timestamp {
+        let in_zone = |time: DateTime| {
+            let end_of_calendar = if time.year() > 0 { Timestamp::MAX } else { Timestamp::MIN };
+            time.to_zoned(now.time_zone().clone()).map_or(end_of_calendar, |zoned| zoned.timestamp())
+        };
+        if let Self::Moment(moment) = self {
+            return moment;
+        }
+        if let Self::Local(time) = self {
+            return in_zone(time);
+        }
+        let Some((first, last)) = self.days(now, week_start) else {
+            let Self::Ago(span) = self else { return now.timestamp() };
+            return now.checked_sub(span).map_or(Timestamp::MIN, |then| then.timestamp());
+        };
+        if !is_end {
+            return in_zone(first.to_datetime(Time::midnight()));
+        }
+        last.tomorrow().map_or(Timestamp::MAX, |end| in_zone(end.to_datetime(Time::midnight())))
+    }
+
+    /// Its first and its last local day; `None` for points in time and hours before now. The last day of a span is the one before its
+    /// first, unless it is of no day.
+    fn days(self, now: &Zoned, week_start: WeekStart) -> Option<(Date, Date)> {
+        Some(match self {
             Self::Day(day) => (day, day),
             Self::Days(first, last) => (first, last),
-            Self::Current(current) => current.days(now.date(), week_start)?,
-            Self::Ago(span) => {
-                let then = now.checked_sub(span)?;
-                if !is_of_days(span) {
-                    return Ok(then.timestamp());
-                }
+            Self::Current(current) => current.days(now.date(), week_start).unwrap_or((now.date(), now.date())),
+            Self::Ago(span) if is_of_days(span) => {
+                let then = now.checked_sub(span).map_or(Date::MIN, |then| then.date());
                 // `0d` begins with today, too.
-                (then.date().tomorrow()?.min(now.date()), then.date())
+                (then.tomorrow().unwrap_or(then).min(now.date()), then)
             }
-        };
-        let day = if is_end { last.tomorrow()? } else { first };
-        Ok(day.to_zoned(now.time_zone().clone())?.timestamp())
+            Self::Moment(_) | Self::Local(_) | Self::Ago(_) => return None,
+        })
+    }
+
+    /// The day that it begins with, in the time zone of `now`; `None` for points in time and hours before now, and for the current week,
+    /// whose first day depends on the settings.
+    pub fn first_day(self, now: &Zoned) -> Option<Date> {
+        match self {
+            Self::Current(Current::Week) => None,
+            _ => self.days(now, WeekStart::default()).map(|(first, _)| first),
+        }
     }
 
     /// Whether it depends on the current time.
@@ -201,7 +227,7 @@ mod tests {
     fn edges(text: &str) -> [String; 2] {
         let now = "2026-11-24T12:00:00Z".parse::<Timestamp>().unwrap().in_tz("Europe/Berlin").unwrap();
         let bound: Bound = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-        [false, true].map(|is_end| bound.edge(&now, WeekStart::Sunday, is_end).unwrap().to_string())
+        [false, true].map(|is_end| bound.edge(&now, WeekStart::Sunday, is_end).to_string())
     }
 
     /// A time without a zone is local and keeps its time. Clocks in Berlin skip 02:00 to 03:00 on 2026-03-29 and show it
@@ -243,6 +269,38 @@ mod tests {
             ("1mo", "2026-10-24T22:00:00Z", "2026-10-24T22:00:00Z"),
         ] {
             assert_eq!(edges(text), [first, end], "{text}");
+        }
+    }
+
+    /// The last time of the calendar is that of the most western zone.
+    #[test]
+    fn the_calendar_has_ends() {
+        let [first, last] = [Timestamp::MIN, Timestamp::MAX].map(|time| time.to_string());
+        assert_eq!(edges("9999-12-31")[1], last);
+        assert_eq!(edges("9999-12-31T23:59"), [last.as_str(), &last]);
+        assert_eq!(edges("9999-12")[1], last);
+        assert_eq!(edges("-009999-01-01")[0], first);
+        assert_eq!(edges("15000y"), [first.as_str(), &first]);
+        assert_eq!(edges("150000000h"), [first.as_str(), &first]);
+    }
+
+    #[test]
+    fn a_period_has_a_first_day() {
+        let now = "2026-11-24T12:00:00Z".parse::<Timestamp>().unwrap().in_tz("UTC").unwrap();
+        let day = |text: &str| text.parse::<Bound>().unwrap().first_day(&now).map(|day| day.to_string());
+        for (text, expected) in [
+            ("2026-01-01", "2026-01-01"),
+            ("today", "2026-11-24"),
+            ("yesterday", "2026-11-23"),
+            ("7d", "2026-11-18"),
+            ("month", "2026-11-01"),
+            ("2026-10", "2026-10-01"),
+            ("2026-W47", "2026-11-16"),
+        ] {
+            assert_eq!(day(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["week", "12h", "2026-10-05T08:00", "2026-10-05T08:00Z"] {
+            assert_eq!(day(text), None, "{text}");
         }
     }
 

@@ -15,8 +15,8 @@ impl Scope {
     /// When the first is not before the last, or the time zone does not exist.
     pub(in crate::analysis) fn edges(&self) -> Result<(Option<Time>, Option<Time>), Error> {
         let now = self.zoned()?;
-        let edge = |bound: Option<Bound>, is_end| bound.map(|it| it.edge(&now, self.week_start, is_end)).transpose();
-        let (since, until) = (edge(self.since, false)?, edge(self.until, true)?);
+        let edge = |bound: Option<Bound>, is_end| bound.map(|it| it.edge(&now, self.week_start, is_end));
+        let (since, until) = (edge(self.since, false), edge(self.until, true));
         if let (Some(first), Some(end)) = (since, until)
             && first >= end
         {
@@ -32,7 +32,7 @@ impl Scope {
             });
         }
         let is_relative = self.since.is_some_and(Bound::is_relative);
-        let today = is_relative.then(|| Bound::Day(now.date()).edge(&now, self.week_start, true)).transpose()?;
+        let today = is_relative.then(|| Bound::Day(now.date()).edge(&now, self.week_start, true));
         Ok((since.map(Time::from), until.or(today).map(Time::from)))
     }
 }

@@ -110,7 +110,6 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
     let snapshot = archive.snapshot()?;
     let [start, end] =
         [false, true].map(|is_end| Bound::Day(question.now.date()).edge(&question.now, WeekStart::Monday, is_end));
-    let (start, end) = (start?, end?);
     let now = question.now.timestamp();
     let earliest = now.checked_sub(Span::new().hours(24 * DAYS_BEFORE))?;
     let names = [sessions::TABLE, turns::TABLE, limits::TABLE];

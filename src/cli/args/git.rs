@@ -27,7 +27,7 @@ pub struct GitScan {
     #[arg(value_name = "REPO")]
     pub repositories: Vec<PathBuf>,
     /// Read the commits since this day in UTC; later scans keep it
-    #[arg(long, value_name = "DAY")]
+    #[arg(long, value_name = "DAY", value_parser = super::shared::day)]
     pub since: Option<jiff::civil::Date>,
     #[command(flatten)]
     pub archive: ArchiveDirectory,

@@ -2,8 +2,12 @@
 
 use std::path::PathBuf;
 
+use agentlogs::analysis::reports::Bound;
 use agentlogs::base::zone::named_zone;
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 
 #[derive(Debug, Default, Args)]
 pub struct ArchiveDirectory {
@@ -22,7 +26,7 @@ pub struct DataSource {
     #[command(flatten)]
     pub archive: ArchiveDirectory,
     /// Read these logs instead of an archive; repeatable
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "archive")]
     pub logs: Vec<PathBuf>,
 }
 
@@ -71,6 +75,17 @@ pub fn timezone(name: &str) -> Result<String, String> {
     }
 }
 
+/// Parses a day in UTC: one of the calendar, or the first one of a period, as other options have them.
+pub fn day(text: &str) -> Result<Date, String> {
+    let bound: Bound = text.parse()?;
+    let now = Timestamp::now().to_zoned(TimeZone::UTC);
+    bound.first_day(&now).ok_or_else(|| {
+        "not a day; write one (2026-01-01, today, yesterday), a month (month, 2026-01), a week (2026-W41) or a number of days with today \
+         (7d, 2w, 3mo), which count from their first day"
+            .to_owned()
+    })
+}
+
 /// Validates a label.
 pub fn label(text: &str) -> Result<String, String> {
     match text.split_once('=') {
@@ -84,6 +99,16 @@ pub fn label(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn days_are_days() {
+        assert_eq!(super::day("2026-01-31").unwrap().to_string(), "2026-01-31");
+        assert_eq!(super::day("2026-01").unwrap().to_string(), "2026-01-01");
+        assert!(super::day("today").unwrap() > super::day("7d").unwrap());
+        for refused in ["week", "12h", "2026-01-31T08:00Z", "soon", "3m"] {
+            assert!(super::day(refused).is_err(), "{refused}");
+        }
+    }
+
     #[test]
     fn labels_have_keys_without_control_characters() {
         assert_eq!(super::label("team=a=b").as_deref(), Ok("team=a=b"));
