@@ -89,6 +89,21 @@ fn placed(text: &str) -> String {
     text.replace(&root().display().to_string(), "ROOT")
 }
 
+/// What a tool is described as is what it answers.
+#[test]
+fn the_overview_has_the_periods_of_its_description() {
+    let listed = answers(DEMO, &[request(1, "tools/list", &json!({}))]);
+    let tools = listed[0]["result"]["tools"].as_array().unwrap();
+    let overview = tools.iter().find(|tool| tool["name"] == "overview").unwrap();
+    let (description, answer) = (overview["description"].as_str().unwrap(), answered("overview", &json!({})));
+    for period in ["today", "last 7 days", "last 30 days"] {
+        assert!(
+            description.contains(period) && answer.lines().any(|line| line.starts_with(period)),
+            "{period}\n{answer}"
+        );
+    }
+}
+
 #[test]
 fn a_client_learns_what_the_server_can_do() {
     let asked = [

@@ -92,7 +92,7 @@ fn nothing_is_attributable_without_a_scan() {
     assert!(!has_history(&tables).unwrap());
     let all = sum(&answer("sessions", &tables, &["runtime"]).rows, "cost_usd");
     assert!(all > 0.0);
-    for (by, rest) in [("pull_request", "(not attributable)"), ("outcome", "not_attributable")] {
+    for (by, rest) in [("pull_request", "(not_attributable)"), ("outcome", "not_attributable")] {
         let found = values(&answer("shipped", &tables, &[by]).rows, by, "cost_usd");
         assert_eq!(found.keys().collect::<Vec<_>>(), [rest]);
         assert!((found[rest] - all).abs() < 1e-6, "{found:?} {all}");
@@ -126,7 +126,7 @@ fn the_groups_sum_to_the_cost_of_the_sessions() {
     assert!(rules["content"] > 0.0, "{rules:?}");
     // A commit counts once, in whatever groups its sessions are.
     let commits = answer("shipped", &tables, &["commit"]);
-    let named = commits.rows.lazy().filter(col("commit").neq(lit("(not attributable)"))).collect().unwrap();
+    let named = commits.rows.lazy().filter(col("commit").neq(lit("(not_attributable)"))).collect().unwrap();
     assert!((sum(&named, "commits") - sum(&commits.total.unwrap(), "commits")).abs() < 1e-6);
     assert!(named.column("commits").unwrap().i64().unwrap().iter().all(|count| count == Some(1)));
 }

@@ -220,7 +220,7 @@ fn nothing_that_matches_is_a_sentence() {
     run(&archive, &["ingest", "sample-logs/claude-transcript"], None, &[]);
     for (arguments, expected) in [
         (&["report", "cost", "--model", "nosuch"][..], "no rows: no session has the model \"nosuch\""),
-        (&["report", "tools", "--label", "passed=false"], "no rows: no session has the label:passed \"false\""),
+        (&["report", "tools", "--label", "passed=false"], "no rows: no session has the label \"passed\""),
         (&["report", "reconcile", "--model", "nosuch"], "no rows: no session has the model"),
         (&["report", "cost", "--since", "1999-01-01", "--until", "1999-01-02"], "no rows"),
         (&["query", "SELECT session_id FROM sessions WHERE model = 'nosuch'"], "no rows"),

@@ -119,7 +119,7 @@ fn a_trial_that_ended_by_an_exception_is_no_success() {
             [("apart", "--unjudged failed counts them as failed, as Harbor does"), ("failed", "counts them as failed")]
         {
             let stderr = String::from_utf8(here.done(&[command, &["--unjudged", how]].concat()).stderr).unwrap();
-            let line = stderr.lines().find(|line| line.contains(&format!("{prefix}1 of 3 trials are not judged")));
+            let line = stderr.lines().find(|line| line.contains(&format!("{prefix}1 of 3 trials is not judged")));
             assert!(line.is_some_and(|line| line.contains(expected)), "{stderr}");
         }
     }

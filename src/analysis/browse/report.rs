@@ -5,7 +5,7 @@ use polars::prelude::*;
 use super::filters::Field;
 use super::style::Look;
 use crate::analysis::present::{
-    Format, Numbers, ReportStyle, Roles, Screen, TableStyle, grouped, in_local_time, render, visible,
+    Format, Numbers, ReportStyle, Roles, Screen, TableStyle, counted, grouped, in_local_time, render, visible,
 };
 use crate::analysis::reports::{Answer, Report, for_people};
 use crate::analysis::show::{Paint, TextLine};
@@ -99,7 +99,7 @@ impl ReportPane {
         let by = self.question.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
         let more = if self.more > 0 { format!(", {} more", grouped(self.more)) } else { String::new() };
         let rows = self.rows.height() - usize::from(self.has_total);
-        format!("report {}{by}  {} rows{more}", self.question.report.name, grouped(rows))
+        format!("report {}{by}  {}{more}", self.question.report.name, counted(rows, "row"))
     }
 
     /// Its lines: the names of the columns, and the rows.

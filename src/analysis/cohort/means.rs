@@ -21,7 +21,7 @@ pub(in crate::analysis) static MEANS: [Mean; 6] = [
     Mean { name: "tokens_per_session", of: |row| value(row, Column::Tokens), is_of_trials: false, is_cost: true },
     Mean { name: "turns_per_session", of: |row| value(row, Column::Turns), is_of_trials: false, is_cost: true },
     Mean {
-        name: "tool_error_rate",
+        name: "mean_tool_error_rate",
         of: |row| value(row, Column::Errors) / value(row, Column::Calls),
         is_of_trials: false,
         is_cost: true,
@@ -35,7 +35,7 @@ fn value(row: &Row, column: Column) -> f64 {
 impl Mean {
     /// The known values of a cohort, each with the key of its session, in the order of the cohort.
     pub(in crate::analysis) fn values<'c>(&self, cohort: &'c Cohort) -> Vec<(&'c Key, f64)> {
-        let trials = || cohort.trials.iter().map(|trial| (&trial.key, (self.of)(&row_of_trial(trial))));
+        let trials = || cohort.judged_trials().iter().map(|trial| (&trial.key, (self.of)(&row_of_trial(trial))));
         let sessions = || cohort.keys.iter().zip(cohort.rows.iter().map(self.of));
         let is_known = |(_, value): &(_, f64)| value.is_finite();
         if self.is_of_trials { trials().filter(is_known).collect() } else { sessions().filter(is_known).collect() }

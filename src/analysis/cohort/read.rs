@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use crate::analysis::outcomes::frame::{Trial, judged_trials};
+use crate::analysis::outcomes::frame::{Trial, all_trials};
 use crate::analysis::rows::{self, Error, Frames, Judged, Key, LeftOut, Scope, Unjudged};
 use crate::store::frames::{sessions, verdicts};
 
@@ -46,7 +46,7 @@ pub(in crate::analysis) fn row_of_trial(trial: &Trial) -> Row {
 pub(in crate::analysis) struct Cohort {
     pub keys: Vec<Key>,
     pub rows: Vec<Row>,
-    /// Empty if none is judged.
+    /// Empty if no session of the tables is judged.
     pub trials: Vec<Trial>,
     pub judged: Judged,
 }
@@ -62,6 +62,12 @@ impl Cohort {
         Ok((Self::of(&sessions, tables, unjudged)?, left_out))
     }
 
+    /// Its trials; none if none of them is judged.
+    pub(in crate::analysis) fn judged_trials(&self) -> &[Trial] {
+        let are_judged = self.trials.iter().any(|trial| trial.passed.is_some());
+        if are_judged { &self.trials } else { &[] }
+    }
+
     /// These sessions.
     pub(in crate::analysis) fn of(sessions: &LazyFrame, tables: &Frames, unjudged: Unjudged) -> PolarsResult<Self> {
         let number = |name: &'static str| col(name).cast(DataType::Float64).fill_null(lit(f64::NAN)).alias(name);
@@ -74,7 +80,7 @@ impl Cohort {
             sessions::TOOL_ERRORS,
         ];
         let texts = [sessions::RUNTIME, sessions::SESSION_ID, sessions::STATUS].map(col).into_iter();
-        let (trials, judged) = judged_trials(sessions, tables, unjudged)?;
+        let (trials, judged) = all_trials(sessions, tables, unjudged)?;
         let frame = sessions
             .clone()
             .select(texts.chain(numbers.map(number)).collect::<Vec<_>>())

@@ -49,7 +49,7 @@ pub struct Cohorts {
     pub lines: Vec<CohortLine>,
     /// The cohorts with fewer sessions that are left out.
     pub omitted: usize,
-    /// The tasks with a judged trial in each cohort, and those in any.
+    /// The tasks with a judged trial in each cohort that has one, and those in any.
     pub common_tasks: usize,
     /// See [`Self::common_tasks`].
     pub all_tasks: usize,
@@ -71,17 +71,16 @@ pub fn compare_by(tables: &Frames, scope: &Scope, by: &str, unjudged: Unjudged) 
     for (values, _) in groups.groups.iter().take(MAX_COHORTS) {
         cohorts.push((values.first().cloned().flatten(), groups.cohort(values, tables, unjudged)?));
     }
-    let are_judged = cohorts.iter().any(|(_, cohort)| !cohort.trials.is_empty());
-    if are_judged {
-        cohorts.retain(|(_, cohort)| !cohort.trials.is_empty());
-    }
+    // A cohort without verdicts has a cost, too; only its pass rate is unknown.
+    let are_judged = cohorts.iter().any(|(_, cohort)| !cohort.judged_trials().is_empty());
     let lines = if are_judged {
         OF_TRIALS.iter().flat_map(|measure| lines(measure, &cohorts, of_trials)).collect()
     } else {
         let measures = MEASURES.iter().filter(|measure| OF_SESSIONS.contains(&measure.name));
         measures.flat_map(|measure| lines(measure, &cohorts, |cohort| cohort.rows.clone())).collect()
     };
-    let tasks: Vec<BTreeSet<&str>> = cohorts.iter().map(|(_, cohort)| tasks(&cohort.trials)).collect();
+    let judged_cohorts = cohorts.iter().map(|(_, cohort)| cohort.judged_trials()).filter(|trials| !trials.is_empty());
+    let tasks: Vec<BTreeSet<&str>> = judged_cohorts.map(tasks).collect();
     let all: BTreeSet<&str> = tasks.iter().flatten().copied().collect();
     let common_tasks = all.iter().filter(|task| tasks.iter().all(|of| of.contains(*task))).count();
     let judged = cohorts.iter().fold(Judged::default(), |sum, (_, cohort)| Judged {

@@ -42,11 +42,12 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope, unjudged: Unjudged) -> Res
         b_sessions: b.rows.len(),
         ..Compared::named("sessions")
     }];
-    let are_judged = !a.trials.is_empty() && !b.trials.is_empty();
-    let changes = if are_judged { tasks::changes(&a.trials, &b.trials) } else { Vec::new() };
+    let (trials_of_a, trials_of_b) = (a.judged_trials(), b.judged_trials());
+    let are_judged = !trials_of_a.is_empty() && !trials_of_b.is_empty();
+    let changes = if are_judged { tasks::changes(trials_of_a, trials_of_b) } else { Vec::new() };
     let tasks = are_judged.then(|| {
-        let (paired, tasks) = pairs::compare(&a.trials, &b.trials);
-        lines.extend(compare_trials(&a.trials, &b.trials, &paired));
+        let (paired, tasks) = pairs::compare(trials_of_a, trials_of_b);
+        lines.extend(compare_trials(trials_of_a, trials_of_b, &paired));
         tasks
     });
     lines.extend(dispersion(&changes));

@@ -21,9 +21,10 @@ impl Pack {
         writeln!(out, "{}{cost} failed.", counted(self.sessions, "session"))?;
         if self.held_out_sessions > 0 {
             let held_out = counted(self.held_out_sessions, "failed session");
+            let verb = if self.held_out_sessions == 1 { "is" } else { "are" };
             writeln!(
                 out,
-                "{held_out} of held-out tasks are left out: `agentlogs compare --held-out` tests what was learned."
+                "{held_out} of held-out tasks {verb} left out: `agentlogs compare --held-out` tests what was learned."
             )?;
         }
         writeln!(out, "\n| class | sessions | cost |\n| --- | ---: | ---: |")?;

@@ -109,6 +109,17 @@ pub(in crate::analysis) fn judged_trials(
     tables: &Frames,
     unjudged: Unjudged,
 ) -> PolarsResult<(Vec<Trial>, Judged)> {
+    let (trials, judged) = all_trials(rows, tables, unjudged)?;
+    let are_judged = trials.iter().any(|trial| trial.passed.is_some());
+    Ok((if are_judged { trials } else { Vec::new() }, judged))
+}
+
+/// The same, also if none of them is judged; none if no session of the tables is judged.
+pub(in crate::analysis) fn all_trials(
+    rows: &LazyFrame,
+    tables: &Frames,
+    unjudged: Unjudged,
+) -> PolarsResult<(Vec<Trial>, Judged)> {
     let trials = Trials::read(tables)?;
     if !trials.has_verdicts() {
         return Ok((Vec::new(), Judged::default()));
@@ -116,8 +127,7 @@ pub(in crate::analysis) fn judged_trials(
     let mut trials = trials_of(rows, trials)?;
     let judged = judged(&trials);
     judge_the_others(&mut trials, unjudged);
-    let are_judged = trials.iter().any(|trial| trial.passed.is_some());
-    Ok(if are_judged { (trials, judged) } else { (Vec::new(), judged) })
+    Ok((trials, judged))
 }
 
 /// The trials of the sessions in a scope, in the order of their starts. `rows` are sessions.

@@ -20,6 +20,11 @@ pub fn counted(number: impl std::fmt::Display, thing: &str) -> String {
     format!("{number} {thing}{plural}")
 }
 
+/// The same with a verb: `1 file is`, `2 files are`.
+pub fn are(number: usize, thing: &str) -> String {
+    format!("{} {}", counted(number, thing), if number == 1 { "is" } else { "are" })
+}
+
 /// An abbreviated number: `3.1M`.
 pub fn short(number: i128) -> String {
     scaled(number, &["", "k", "M", "B", "T"])
@@ -71,4 +76,14 @@ pub(super) fn bar(share: f64, is_ascii: bool) -> String {
     let eighths = (1..=64_u8).take_while(|count| f64::from(*count) - 0.5 <= share * 64.0).count();
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"].get(eighths % 8).copied().unwrap_or_default();
     "█".repeat(eighths / 8) + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nouns_and_verbs_agree_with_their_number() {
+        assert_eq!([are(1, "file"), are(1200, "file")], ["1 file is", "1,200 files are"]);
+    }
 }

@@ -9,6 +9,7 @@ use super::escape::{formula_safe, harmless_json, visible};
 use super::number::grouped;
 use super::style::ReportStyle;
 use crate::base::time::Time;
+use crate::store::frames::sessions;
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,6 +122,11 @@ impl Value {
 /// A number as reports show it, by the name of its measure.
 pub fn measured(name: &str, value: f64) -> String {
     Value::measured(name, value).display_in_report(name)
+}
+
+/// An exact amount in US dollars, in the digits of reports: `$1,095.3198`.
+pub fn exact_dollars(cost_usd: f64) -> String {
+    format!("${}", measured(sessions::COST_USD, cost_usd))
 }
 
 /// Whether the values of a column are shares of something.

@@ -107,6 +107,11 @@ impl Report {
         }
     }
 
+    /// Whether its rows are responses, so that it has those of subagents where no session passes a filter.
+    pub fn has_rows_of_turns(&self) -> bool {
+        matches!(&self.body, Body::Groups(groups) if groups.rows.has(turns::GRAIN))
+    }
+
     /// Whether it accepts `--top`, as its rows are the waste of sessions.
     pub fn has_waste(&self) -> bool {
         matches!(&self.body, Body::Groups(Groups { top: Some(_), .. }))

@@ -1,11 +1,14 @@
 //! Filters that match no session: which of them, and the most similar value that exists.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use polars::prelude::*;
 
 use super::options::Options;
 use super::run::find;
-use crate::analysis::rows::{Cost, Error, Frames, Grouping, Scope, Table, sessions};
+use crate::analysis::present::counted;
+use crate::analysis::rows::{Cost, Error, Frames, Grouping, KEY, LABEL, Scope, Table, sessions};
 use crate::store::frames::{sessions, turns};
 use crate::store::query::near;
 
@@ -24,7 +27,7 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
             return Ok(true);
         }
         // A model of a subagent is in turns only.
-        let has_turns = tables.clone().into_iter().any(|(name, _)| name == turns::TABLE);
+        let has_turns = tables.iter().any(|(name, _)| *name == turns::TABLE);
         let of_turns = || Grouping::new("cost", &Table(turns::TABLE), tables, &whole, Cost::Auto);
         Ok(has_turns && of_turns().is_ok_and(|turns| count(turns.rows).is_ok_and(|count| count > 0)))
     };
@@ -35,6 +38,9 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
     for filter in &scope.only {
         if !matches(std::slice::from_ref(filter))? {
             let (name, pattern) = filter;
+            if let Some(missing) = unknown_labels(tables, std::slice::from_ref(name))? {
+                return Ok(Some(missing));
+            }
             let near = nearest(tables, scope, name, pattern).unwrap_or_default();
             return Ok(Some(format!("no session has the {name} {pattern:?}{near}")));
         }
@@ -43,13 +49,88 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
     Ok(Some(format!("no session has all of {}; each of them matches some", filters.join(", "))))
 }
 
+/// Why the filters of a scope match responses, but no session: a model is that of a subagent only, or sessions begin outside of the
+/// bounds of time. `None` if they match a session or no response.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn only_in_turns(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error> {
+    let has_turns = tables.iter().any(|(name, _)| *name == turns::TABLE);
+    if scope.only.is_empty() || !has_turns || has_session(tables, scope)? {
+        return Ok(None);
+    }
+    let turns = Grouping::new("cost", &Table(turns::TABLE), tables, scope, Cost::Auto)?.rows;
+    let keys = turns.select(KEY.map(col)).unique(None, UniqueKeepStrategy::Any).collect()?;
+    if keys.height() == 0 {
+        return Ok(None);
+    }
+    let (used, them) = (counted(keys.height(), "session"), if keys.height() == 1 { "it" } else { "them" });
+    let mut models = scope.only.iter().filter(|(name, _)| name == "model" || name == "model_as_logged");
+    if let Some(filter) = models.next() {
+        let only = Scope { since: None, until: None, undated: None, only: vec![filter.clone()], ..scope.clone() };
+        if !has_session(tables, &only)? {
+            let model = &filter.1;
+            return Ok(Some(format!(
+                "no session has the main model {model:?}; {used} used it for other responses, such as those of subagents: `agentlogs \
+                 report cost --by session --model {}` lists {them}",
+                in_shell(model)
+            )));
+        }
+    }
+    Ok(Some(format!(
+        "no session matches the filters, but responses of {used} do: `agentlogs report cost --by session` with the same filters lists {them}"
+    )))
+}
+
+/// Which dimensions of labels no session has, with the labels that exist. `None` if sessions have all of them.
+///
+/// # Errors
+/// When the table of sessions cannot be read.
+pub fn unknown_labels(tables: &Frames, by: &[String]) -> Result<Option<String>, Error> {
+    let asked: Vec<&str> = by.iter().filter_map(|name| name.strip_prefix(LABEL)).collect();
+    if asked.is_empty() {
+        return Ok(None);
+    }
+    let known = label_keys(tables)?;
+    let missing = asked.into_iter().find(|key| known.iter().all(|known| known != key));
+    Ok(missing.map(|key| format!("no session has the label {key:?}{}", suggested_label(key, &known))))
+}
+
+/// The keys of labels, sorted.
+fn label_keys(tables: &Frames) -> PolarsResult<Vec<String>> {
+    const EXPLODED: ExplodeOptions = ExplodeOptions { empty_as_null: false, keep_nulls: false };
+    let labels = tables.table(sessions::TABLE).select([col(sessions::LABELS).explode(EXPLODED)]).collect()?;
+    let labels = labels.column(sessions::LABELS)?.str()?;
+    let keys = labels.iter().flatten().filter_map(|label| label.split_once('=')).map(|(key, _)| key.to_owned());
+    Ok(keys.collect::<BTreeSet<_>>().into_iter().collect())
+}
+
+/// `; did you mean label:job?`, or the labels that exist.
+fn suggested_label(key: &str, known: &[String]) -> String {
+    if let Some(near) = near(key, known.iter().map(String::as_str)) {
+        return format!("; did you mean label:{near}?");
+    }
+    if known.is_empty() { "; no session has labels".to_owned() } else { format!("; there are: {}", known.join(", ")) }
+}
+
+/// Whether a session is in scope.
+fn has_session(tables: &Frames, scope: &Scope) -> Result<bool, Error> {
+    Ok(sessions(tables, scope)?.0.limit(1).collect()?.height() > 0)
+}
+
+/// A text as a word of a shell.
+fn in_shell(text: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./:".contains(char);
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
 /// When the sessions of the filters begin, if none of them begins within the bounds of time of a scope: `the sessions begin from
 /// 2026-10-05 to 2026-11-22`. `None` without bounds, or if some session begins within them or has no start.
 ///
 /// # Errors
 /// When the table of sessions cannot be read.
 pub fn outside_of_period(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error> {
-    if !scope.is_bounded() || sessions(tables, scope)?.0.limit(1).collect()?.height() > 0 {
+    if !scope.is_bounded() || has_session(tables, scope)? {
         return Ok(None);
     }
     let whole = Scope { since: None, until: None, undated: None, ..scope.clone() };

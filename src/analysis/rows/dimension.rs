@@ -79,7 +79,7 @@ pub static DIMENSIONS: &[Dimension] = &[
 pub(super) const WEEKDAY: &str = "weekday";
 
 /// The prefix of dimensions whose value is that of a label: `label:experiment`.
-pub(super) const LABEL: &str = "label:";
+pub(in crate::analysis) const LABEL: &str = "label:";
 
 /// Columns of sessions that are no dimension, but are joined too.
 const ALSO_OF_SESSION: &[&str] = &[sessions::LABELS, sessions::STARTED_AT];
@@ -219,6 +219,15 @@ pub fn tables_of_dimension(name: &str) -> &'static [&'static str] {
 
 /// The days of the week in their order, as the dimension shows them.
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+
+/// The tables that a filter by a dimension needs besides the rows and their sessions: also that of turns where a turn can have another
+/// value than its session, so that a filter which no session passes can be explained.
+pub(super) fn tables_of_filter(name: &str) -> impl Iterator<Item = &'static str> {
+    const OF_TURNS: [&str; 3] = [turns::AGENT, turns::CANONICAL_MODEL, turns::MODEL];
+    let value = Dimension::find(name).map(|dimension| dimension.value);
+    let differs = matches!(value, Some(Value::OfRowOrSession(column)) if OF_TURNS.contains(&column));
+    tables_of_dimension(name).iter().copied().chain(differs.then_some(turns::TABLE))
+}
 
 /// The value by which rows are sorted by a dimension: the value itself, or the number of the day in a week.
 pub(in crate::analysis) fn order_of(name: &str, week_start: WeekStart) -> Expr {

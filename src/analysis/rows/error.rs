@@ -21,6 +21,9 @@ pub enum Error {
     /// No dimension has this name.
     #[error("no dimension {0:?}; {suggestion}", suggestion = suggested_dimension(.0))]
     Dimension(String),
+    /// A dimension of labels without a key.
+    #[error("label: needs the key of a label, such as label:experiment")]
+    LabelWithoutKey,
     /// `report health` does not accept this option.
     #[error(
         "report health accepts --runtime, --sort and --limit, not {0}: its findings are about whole files and sessions"

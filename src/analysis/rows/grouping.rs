@@ -270,6 +270,9 @@ impl Grouping {
     /// When no dimension has that name, or the rows do not have it.
     pub(in crate::analysis) fn dimension(&mut self, name: &str) -> Result<Expr, Error> {
         if let Some(key) = name.strip_prefix(LABEL) {
+            if key.is_empty() {
+                return Err(Error::LabelWithoutKey);
+            }
             self.join_sessions()?;
             let value = format!("(?s)(?:^|\u{1f}){}=([^\u{1f}]*)", escaped(key));
             let labels = col("session_labels").list().join(lit("\u{1f}"), true);

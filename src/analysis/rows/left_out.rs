@@ -1,6 +1,6 @@
 //! Rows without a time that a scope excludes.
 
-use crate::analysis::present::{counted, grouped};
+use crate::analysis::present::{counted, exact_dollars};
 
 /// The undated rows that a scope excludes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,8 +20,8 @@ impl LeftOut {
         if self.rows == 0 {
             return None;
         }
-        let tokens = self.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
-        let cost = self.cost_usd.map(|cost| format!("${cost:.4}"));
+        let tokens = self.tokens.map(|tokens| counted(tokens, "token"));
+        let cost = self.cost_usd.map(exact_dollars);
         let sums: Vec<String> = tokens.into_iter().chain(cost).collect();
         let sums = if sums.is_empty() { String::new() } else { format!(" ({})", sums.join(", ")) };
         let verb = if self.rows == 1 { "is" } else { "are" };
@@ -40,5 +40,7 @@ mod tests {
         assert_eq!(stated(1, None, None).unwrap(), "1 row without a time is left out");
         let expected = "1,200 rows without a time are left out (3,400 tokens, $0.5000)";
         assert_eq!(stated(1200, Some(3400), Some(0.5)).unwrap(), expected);
+        let expected = "2 rows without a time are left out (1 token, $1,095.3198)";
+        assert_eq!(stated(2, Some(1), Some(1095.3198)).unwrap(), expected);
     }
 }

@@ -49,7 +49,7 @@ pub(super) use calls::{Purpose, ToolMeanings, agent_of_call, hash_of, is_answer,
 pub use cost::Cost;
 pub use dimension::tables_of_dimension;
 pub use dimension::{DIMENSIONS, Dimension, is_time};
-pub(super) use dimension::{NONE, order_of};
+pub(super) use dimension::{LABEL, NONE, order_of};
 pub use error::Error;
 pub(super) use error::names;
 pub(super) use grouping::Grouping;

@@ -3,7 +3,7 @@
 use jiff::{Timestamp, Zoned};
 
 use super::bound::Bound;
-use super::dimension::tables_of_dimension;
+use super::dimension::tables_of_filter;
 use super::week_start::WeekStart;
 use crate::base::zone::in_zone;
 
@@ -66,7 +66,7 @@ impl Scope {
 
     /// The tables that its filters need besides the rows and their sessions.
     pub fn tables(&self) -> impl Iterator<Item = &'static str> {
-        self.only.iter().flat_map(|(name, _)| tables_of_dimension(name)).copied()
+        self.only.iter().flat_map(|(name, _)| tables_of_filter(name))
     }
 
     /// Whether undated rows are included, with the default applied.

@@ -37,7 +37,7 @@ pub(in crate::analysis) const AUTHOR: &str = commits::AUTHOR;
 const DIMENSIONS: [&str; 6] = [PULL_REQUEST, COMMIT, BRANCH, AUTHOR, OUTCOME, RULE];
 
 /// The value of what no rule reached.
-const NOT_ATTRIBUTABLE: &str = "(not attributable)";
+const NOT_ATTRIBUTABLE: &str = "(not_attributable)";
 
 /// How a commit reached the default branch, its repository, and the rule where it is not replaced by words for none.
 const LANDED_BY: &str = "landed_by";

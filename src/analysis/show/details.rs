@@ -6,7 +6,7 @@ use super::find::SessionKey;
 use super::style::TextStyle;
 use super::text::value_as_text;
 use super::timeline::Timeline;
-use crate::analysis::present::{grouped, short_time};
+use crate::analysis::present::{counted, grouped, short_time};
 use crate::store::frames::turns;
 
 impl Timeline {
@@ -69,9 +69,9 @@ impl Timeline {
             ("after", count(entry.tokens_after)),
             ("cost", cost(entry.cost_usd)),
             ("with its tree", cost(entry.inclusive_cost_usd)),
-            ("result", entry.result_bytes.map(|bytes| format!("{} bytes", grouped(bytes)))),
-            ("added", entry.lines_added.map(|lines| format!("{} lines", grouped(lines)))),
-            ("removed", entry.lines_removed.map(|lines| format!("{} lines", grouped(lines)))),
+            ("result", entry.result_bytes.map(|bytes| counted(bytes, "byte"))),
+            ("added", entry.lines_added.map(|lines| counted(lines, "line"))),
+            ("removed", entry.lines_removed.map(|lines| counted(lines, "line"))),
             ("call id", entry.call_id.clone()),
             ("log", entry.source_path.as_ref().map(|path| format!("{path}{line}"))),
         ]

@@ -33,7 +33,7 @@ pub(super) fn facts(
 ) -> Vec<Fact> {
     let cost = session.cost_usd(0).map(|cost| {
         let unpriced = session.unpriced_tokens(0).filter(|tokens| *tokens > 0);
-        let unpriced = unpriced.map(|tokens| format!("{} tokens without a price", grouped(tokens)));
+        let unpriced = unpriced.map(|tokens| format!("{} without a price", counted(tokens, "token")));
         Value::Cost(cost, joined([owned(session.cost_source(0)), unpriced], ", ").unwrap_or_default())
     });
     let period = session.started_at(0).map(|start| Value::Period {

@@ -40,7 +40,7 @@ pub struct Compare {
     /// List the tasks that broke, were fixed, are flaky or stayed, in place of the measures
     #[arg(long, conflicts_with = "by")]
     pub tasks: bool,
-    /// Compare all cohorts of a dimension, such as model or label:experiment, in place of two
+    /// Compare the cohorts of a dimension, such as model or label:experiment, in place of two; of more than 12 those with most sessions
     #[arg(long, value_name = "DIM", conflicts_with_all = ["a", "b"])]
     pub by: Option<String>,
     /// The sessions that --by divides; repeatable for more filters

@@ -269,6 +269,9 @@ pub fn other_option(command: &Command, arguments: &[OsString], option: &str) -> 
             None => break,
         }
     }
+    if option == "--archive" && std::ptr::eq(found, command) {
+        return Some("AGENTLOGS_ARCHIVE=DIR agentlogs");
+    }
     let has = |id: &str| found.get_arguments().any(|arg| arg.get_id() == id);
     OTHER_OPTIONS.iter().find(|(other, id, _)| *other == option && has(id)).map(|(_, _, here)| *here)
 }
@@ -337,6 +340,8 @@ mod tests {
         assert_eq!(answer(&["sessions", "-n", "5"], "-n"), Some("--limit N"));
         assert_eq!(answer(&["report", "cost", "--days", "7"], "--days"), Some("--last 7d"));
         assert_eq!(answer(&["ingest", "--json"], "--json"), None);
+        assert_eq!(answer(&["--archive", "evals"], "--archive"), Some("AGENTLOGS_ARCHIVE=DIR agentlogs"));
+        assert_eq!(answer(&["schema", "--archive", "evals"], "--archive"), None);
         assert_eq!(answer(&["prices", "list", "--json"], "--json"), Some("--format json"));
     }
 }

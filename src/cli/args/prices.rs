@@ -32,7 +32,7 @@ pub enum Prices {
     },
     /// Show how the cost of a session is computed: tokens times price, turn by turn
     Explain {
-        /// The id of the session, or its beginning
+        /// The id of the session, or its beginning; `last` is the newest one, 2 the second of `agentlogs sessions`
         session: String,
         #[command(flatten)]
         source: DataSource,

@@ -218,9 +218,10 @@ fn check(archive: &Archive) -> anyhow::Result<Outcome> {
     if !checked.problems.is_empty() {
         say("`agentlogs archive repair` keeps the intact data, and reads the other logs again");
     }
+    let is_counted = checked.sources > 0 || checked.problems.is_empty();
+    let sources = if is_counted { format!("{} in ", counted(checked.sources, "source")) } else { String::new() };
     say(&format!(
-        "{} in {}, {}, {} bytes: {}",
-        counted(checked.sources, "source"),
+        "{sources}{}, {}, {} bytes: {}",
         counted(checked.parts, "part"),
         counted(checked.files, "file"),
         grouped(checked.bytes),

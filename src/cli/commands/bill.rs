@@ -8,7 +8,7 @@ use agentlogs::analysis::reports::{Scope, for_people};
 use agentlogs::ingest::bill_files::{BillFile, BillLine, read};
 
 use super::output::{Layout, complain, numbers, print, say, state_currency};
-use super::resolve::{cost, report_error, scope, state_unmatched};
+use super::resolve::{cost, report_error, scope, state_unmatched_turns};
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{self, BillBy};
@@ -28,7 +28,7 @@ pub fn run(args: args::Bill, settings: &Settings) -> anyhow::Result<Outcome> {
     let scope = Scope { timezone: "UTC".to_owned(), ..scope(args.filters, settings) };
     let tables: Vec<&'static str> = TABLES.iter().copied().chain(scope.tables()).collect();
     let opened = some_tables(args.source, settings, &tables)?;
-    state_unmatched("", &opened.frames, &scope);
+    state_unmatched_turns("", &opened.frames, &scope);
     let question = Question {
         by: (!args.by.is_empty()).then(|| args.by.iter().map(|by| by_of(*by)).collect()),
         tolerance: args.tolerance / 100.0,

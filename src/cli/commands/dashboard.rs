@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentlogs::analysis::dashboard::{About, Page, page};
 use agentlogs::analysis::export::{Access, write_file};
-use agentlogs::analysis::present::grouped;
+use agentlogs::analysis::present::{counted, grouped};
 use anyhow::Context;
 
 use super::Outcome;
@@ -29,16 +29,14 @@ pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
         let written = write_file(&args.out, access, |out| out.write_all(page.html.as_bytes()));
         written.with_context(|| args.out.display().to_string())?;
     }
-    let (sessions, named, timelines) = (grouped(page.sessions), grouped(page.named), grouped(page.timelines));
+    let (sessions, named, timelines) =
+        (counted(page.sessions, "session"), grouped(page.named), grouped(page.timelines));
     let listed = if page.named < page.sessions { format!(", {named} of them listed") } else { String::new() };
-    let is_empty = page.sessions == 0;
     let size = page.html.len() as f64 / 1e6;
     let name = args.out.display();
-    say(&format!("{name}: {size:.1} MB, {sessions} sessions{listed}, {timelines} with a timeline"));
+    say(&format!("{name}: {size:.1} MB, {sessions}{listed}, {timelines} with a timeline"));
     state_left_out("", &page.left_out, "row", "time");
-    if is_empty {
-        state_unmatched("", &opened.frames, &scope);
-    }
+    state_unmatched("", &opened.frames, &scope);
     Ok(Outcome::Done)
 }
 

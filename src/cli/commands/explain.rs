@@ -1,25 +1,19 @@
 //! `agentlogs prices explain`: how the cost of a session is computed.
 
 use agentlogs::analysis::present::grouped;
+use agentlogs::analysis::show::SessionKey;
 use agentlogs::ledger::costs;
 use agentlogs::model::tables::{SessionRow, Tables, TurnRow};
 use agentlogs::prices::{Catalog, Pricer, Terms};
 use agentlogs::store::frames::turns;
-use anyhow::bail;
+use anyhow::Context;
 use polars::prelude::*;
 
-/// The session with an id, or with an id that begins with this text.
-fn session<'a>(tables: &'a Tables, id: &str) -> anyhow::Result<(usize, &'a SessionRow)> {
-    let rows = || tables.sessions.iter().enumerate();
-    if let Some(found) = rows().find(|(_, it)| it.session.session_id == id) {
-        return Ok(found);
-    }
-    let mut matching = rows().filter(|(_, it)| !id.is_empty() && it.session.session_id.starts_with(id));
-    match (matching.next(), matching.next()) {
-        (Some(found), None) => Ok(found),
-        (None, _) => bail!("no session {id:?}"),
-        (Some(_), Some(_)) => bail!("{} sessions begin with {id:?}", matching.count() + 2),
-    }
+/// The row of a session.
+fn session<'a>(tables: &'a Tables, key: &SessionKey) -> anyhow::Result<(usize, &'a SessionRow)> {
+    let is_named = |row: &SessionRow| row.session.session_id == key.id && row.session.runtime == key.runtime;
+    let found = tables.sessions.iter().enumerate().find(|(_, row)| is_named(row));
+    found.with_context(|| format!("no session {:?}", key.id))
 }
 
 /// A line of the explanation.
@@ -37,8 +31,8 @@ struct Line {
 }
 
 /// For each row of the session: its tokens times their prices, and the resulting cost.
-pub fn explained(tables: &Tables, catalog: &Catalog, id: &str) -> anyhow::Result<DataFrame> {
-    let (index, session) = session(tables, id)?;
+pub fn explained(tables: &Tables, catalog: &Catalog, key: &SessionKey) -> anyhow::Result<DataFrame> {
+    let (index, session) = session(tables, key)?;
     let mut pricer = Pricer::new(catalog);
     let mut lines = Vec::new();
     // A row that holds the rest of a total: its own tokens are priced as part of the total.

@@ -9,7 +9,7 @@ use agentlogs::analysis::export::{
     in_scope, with_verdicts, write, write_file,
 };
 use agentlogs::analysis::present::{counted, grouped};
-use agentlogs::store::archive::RepositoryFacts;
+use agentlogs::store::archive::{Archive, RepositoryFacts};
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::{PartitionBy, shown};
 use anyhow::{Context, bail};
@@ -19,7 +19,7 @@ use clap::builder::PossibleValue;
 use super::otlp;
 use super::output::{complain, say};
 use super::receiver::Receiver;
-use super::resolve::{report_error, scope, state_left_out, state_lower_bound, state_unmatched};
+use super::resolve::{report_error, scope, state_left_out, state_lower_bound, state_unmatched, state_unmatched_turns};
 use super::source::{catalog, open, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{Export, Kind, Period};
@@ -29,6 +29,13 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     check(&args)?;
     if args.directory.is_file() {
         bail!("{} is a file, not a directory", args.directory.display());
+    }
+    // Its files would be those of the archive's next commands.
+    let directory = std::path::absolute(&args.directory).unwrap_or_else(|_| args.directory.clone());
+    let directory = dunce::canonicalize(&directory).unwrap_or(directory);
+    if let Some(archive) = directory.ancestors().find(|directory| Archive::at(*directory).exists()) {
+        let archive = archive.display();
+        return Err(WrongCommandLine(format!("{archive} is an archive; export to a directory outside of it")).into());
     }
     if let Some(kind) = focus_kind(args.kind) {
         return write_focus(args, kind, settings);
@@ -120,7 +127,7 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
     let catalog = catalog(&args.source, settings)?;
     let tables: Vec<&'static str> = FOCUS_TABLES.iter().copied().chain(scope.tables()).collect();
     let opened = some_tables(args.source, settings, &tables)?;
-    state_unmatched("", &opened.frames, &scope);
+    state_unmatched_turns("", &opened.frames, &scope);
     let mut focus = Focus::of(&opened.frames, &scope, &catalog).map_err(report_error)?;
     fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
     let path = args.directory.join(format!("focus.{}", kind.extension()));
@@ -133,7 +140,7 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
     let Unpriced { turns, tokens } = focus.unpriced;
     if turns > 0 {
         let what = format!("{} with {}", counted(turns, "response"), counted(tokens, "token"));
-        complain(format_args!("{what} without a known cost are not in the file"));
+        complain(format_args!("not in the file, as the cost is unknown: {what}"));
     }
     if let Some(sentence) = focus.left_out.stated("row", "time") {
         complain(format_args!("{sentence}: a charge has a day"));

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agentlogs::analysis::present::{Roles, grouped};
+use agentlogs::analysis::present::{Roles, are, counted, exact_dollars, grouped};
 use agentlogs::analysis::reports::{Error, similar_models};
+use agentlogs::analysis::show::find;
 use agentlogs::base::time::{Day, Time};
 use agentlogs::prices::{Catalog, Entry, Period, Rates, Table};
 use agentlogs::store::archive::Archive;
-use agentlogs::store::frames::turns;
+use agentlogs::store::frames::{frames, sessions, turns};
 use anyhow::Context;
 use polars::prelude::*;
 
@@ -63,14 +64,17 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
 pub fn explanation(source: DataSource, session: &str, settings: &Settings) -> anyhow::Result<(DataFrame, String)> {
     let (tables, catalog) = if source.logs.is_empty() {
         let archive = settings.archive(source.archive.archive, false)?;
-        archive.sums()?;
+        // A text that means no session is an error before all facts are read.
+        find(&archive.snapshot()?.some_tables(&[sessions::TABLE])?, session, None)?;
         let catalog = archive.catalog()?;
         (settled(archive.facts()?.into_values().collect(), &catalog), catalog)
     } else {
         let catalog = settings.catalog()?;
         (settled(read(source.logs, settings)?, &catalog), catalog)
     };
-    Ok((explained(&tables, &catalog, session)?, about(&catalog)))
+    let frames = frames(&tables)?.into_iter().filter(|(name, _)| *name == sessions::TABLE);
+    let key = find(&frames.map(|(name, frame)| (name, frame.lazy())).collect(), session, None)?;
+    Ok((explained(&tables, &catalog, &key)?, about(&catalog)))
 }
 
 /// The date and the sources of the prices, for people.
@@ -168,19 +172,19 @@ fn import(archive: &Archive, file: Option<&Path>, clear: bool) -> anyhow::Result
         let replaced: BTreeSet<_> = table.entries.iter().map(key).collect();
         entries.retain(|entry| !replaced.contains(&key(entry)));
         say(&format!(
-            "{} models from {}, a table of {}",
-            grouped(table.entries.len()),
+            "{} from {}, a table of {}",
+            counted(table.entries.len(), "model"),
             path.display(),
             table.kind.as_str()
         ));
         if table.skipped > 0 {
-            complain(format_args!("{} models without a price per token are left out", grouped(table.skipped)));
+            complain(format_args!("{} left out, without a price per token", are(table.skipped, "model")));
         }
         entries.extend(table.entries);
     }
     let catalog = Catalog::built_in().under(entries.clone());
     writer.write_own_prices(&Table { kind: agentlogs::prices::TableKind::JsonLines, entries, skipped: 0 })?;
     let cost = writer.commit()?.sums.cost_usd.unwrap_or_default();
-    say(&format!("{} now costs ${cost:.4}; {}", archive.folder().display(), about(&catalog)));
+    say(&format!("{} now costs {}; {}", archive.folder().display(), exact_dollars(cost), about(&catalog)));
     Ok(())
 }

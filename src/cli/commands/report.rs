@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
-use agentlogs::analysis::present::{ReportStyle, Roles, grouped, in_local_time};
+use agentlogs::analysis::present::{ReportStyle, Roles, are, in_local_time};
 use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs, for_people, tree_for_people};
 use agentlogs::analysis::shipped::has_history;
 use agentlogs::store::frames::sessions;
@@ -14,7 +14,8 @@ use polars::prelude::*;
 
 use super::output::{Layout, complain, is_on_terminal, numbers, print, row_limit, say, state_currency, terminal_width};
 use super::resolve::{
-    cost, empty_table_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged, unjudged,
+    cost, empty_report_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged,
+    state_unknown_labels, unjudged,
 };
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
@@ -75,10 +76,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
             out.write_all(text.as_bytes())?;
             out.flush()?;
             if chart.left_out > 0 {
-                complain(format_args!(
-                    "{} values are not drawn: they are unknown, or too many",
-                    grouped(chart.left_out)
-                ));
+                complain(format_args!("{} not drawn: unknown, or too many", are(chart.left_out, "value")));
             }
             state(report, &answer.left_out);
             return Ok(Outcome::Done);
@@ -90,7 +88,8 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let style =
         ReportStyle { dimensions: answer.dimensions, has_total: total.is_some(), currency: settings.shown_currency() };
     let (left_out, judged) = (answer.left_out, answer.judged);
-    let empty = (answer.rows.height() == 0).then(|| empty_table_reason(&opened.frames, &options.scope)).flatten();
+    let empty =
+        (answer.rows.height() == 0).then(|| empty_report_reason(report, &opened.frames, &options.scope)).flatten();
     let rows = if is_for_people {
         let rows = if args.tree { &tree_for_people(&answer.rows, &opened.frames)? } else { &answer.rows };
         let rows = for_people(rows, answer.dimensions, total.as_ref(), numbers(args.printed, settings))?;
@@ -111,6 +110,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         say("only the current windows; --limit 0 shows all");
     }
     state(report, &left_out);
+    if rows.height() > 0 {
+        state_unknown_labels(&opened.frames, &options.by);
+    }
     if let Some(judged) = judged {
         state_unjudged("", judged, options.unjudged);
     }

@@ -3,7 +3,8 @@
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::analysis::reports::{
-    Cost, Error, Frames, LeftOut, Scope, Undated, lower_bound, outside_of_period, unmatched,
+    Cost, Error, Frames, LeftOut, Report, Scope, Undated, lower_bound, only_in_turns, outside_of_period,
+    unknown_labels, unmatched,
 };
 
 use super::WrongCommandLine;
@@ -41,7 +42,8 @@ pub fn state_unjudged(prefix: &str, judged: Judged, unjudged: Unjudged) {
     if count == 0 {
         return;
     }
-    let what = format!("{prefix}{} of {} not judged", grouped(count), are(trials));
+    let verb = if count == 1 { "is" } else { "are" };
+    let what = format!("{prefix}{} of {} {verb} not judged", grouped(count), counted(trials, "trial"));
     say(&match unjudged {
         Unjudged::Failed => format!("{what}: --unjudged failed counts them as failed"),
         Unjudged::Apart if count == trials => {
@@ -51,11 +53,6 @@ pub fn state_unjudged(prefix: &str, judged: Judged, unjudged: Unjudged) {
             format!("{what}: neither passed nor failed here; --unjudged failed counts them as failed, as Harbor does")
         }
     });
-}
-
-/// A number of trials with its verb.
-fn are(trials: usize) -> String {
-    format!("{} {}", counted(trials, "trial"), if trials == 1 { "is" } else { "are" })
 }
 
 /// Which cost is used.
@@ -96,19 +93,48 @@ pub fn state_lower_bound(prefix: &str, frames: &Frames, scope: &Scope, settings:
     Ok(())
 }
 
-/// Why there are no rows: which filter matches no session, with the most similar value. `None` if that is not the reason.
+/// Why there are no sessions: which filter matches none, with the most similar value, or that only responses match. `None` if that is
+/// not the reason.
 pub fn empty_reason(frames: &Frames, scope: &Scope) -> Option<String> {
+    unmatched(frames, scope).and_then(|reason| Ok(reason.or(only_in_turns(frames, scope)?))).ok().flatten()
+}
+
+/// The same of rows that are responses.
+pub fn empty_reason_of_turns(frames: &Frames, scope: &Scope) -> Option<String> {
     unmatched(frames, scope).ok().flatten()
 }
 
-/// The same for a table without rows, or when the sessions begin if none begins within the bounds of time.
+/// The same for a table of sessions without rows, or when the sessions begin if none begins within the bounds of time.
 pub fn empty_table_reason(frames: &Frames, scope: &Scope) -> Option<String> {
     empty_reason(frames, scope).or_else(|| outside_of_period(frames, scope).ok().flatten())
 }
 
+/// The same for the table of a report.
+pub fn empty_report_reason(report: &Report, frames: &Frames, scope: &Scope) -> Option<String> {
+    if report.has_rows_of_turns() {
+        return empty_reason_of_turns(frames, scope).or_else(|| outside_of_period(frames, scope).ok().flatten());
+    }
+    empty_table_reason(frames, scope)
+}
+
+/// Prints which filter matches no session and no response, and the most similar value. Returns whether there is such a filter.
+pub fn state_unmatched_turns(prefix: &str, frames: &Frames, scope: &Scope) -> bool {
+    state_reason(prefix, empty_reason_of_turns(frames, scope))
+}
+
 /// Prints which filter matches no session, and the most similar value. Returns whether there is such a filter.
 pub fn state_unmatched(prefix: &str, frames: &Frames, scope: &Scope) -> bool {
-    let reason = empty_reason(frames, scope);
+    state_reason(prefix, empty_reason(frames, scope))
+}
+
+/// Prints which dimension of labels no session has: all rows are in one group then.
+pub fn state_unknown_labels(frames: &Frames, by: &[String]) {
+    if let Ok(Some(reason)) = unknown_labels(frames, by) {
+        complain(format_args!("{reason}"));
+    }
+}
+
+fn state_reason(prefix: &str, reason: Option<String>) -> bool {
     if let Some(reason) = &reason {
         complain(format_args!("{prefix}{reason}"));
     }

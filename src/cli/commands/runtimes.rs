@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use agentlogs::adapters::{self, ADAPTERS};
-use agentlogs::analysis::present::Roles;
+use agentlogs::analysis::present::{Roles, are};
 use agentlogs::base::time::Time;
 use agentlogs::input::discover::micros;
 use agentlogs::store::frames::time_type;
@@ -49,7 +49,7 @@ pub fn run(args: &Runtimes, settings: &Settings) -> anyhow::Result<Outcome> {
     let empty = Some("no runtime keeps logs here");
     print(&frame, args.printed, Layout { roles, empty, ..Layout::default() })?;
     if missing > 0 && !shows_missing {
-        say(&format!("{missing} places that do not exist are left out; --all lists them"));
+        say(&format!("{} missing; --all lists all", are(missing, "place")));
     }
     Ok(Outcome::Done)
 }

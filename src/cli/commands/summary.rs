@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use agentlogs::analysis::present::{Currency, counted, grouped};
+use agentlogs::analysis::present::{Currency, counted, exact_dollars, grouped};
 use agentlogs::ingest::Progress;
 use agentlogs::input::discover;
 use agentlogs::model::health::Reason;
@@ -203,6 +203,7 @@ pub fn contents(archive: &Archive, sums: &Sums) {
     line("tokens", &grouped(sums.tokens), "");
     let missing = match sums.unpriced_tokens {
         0 => String::new(),
+        1 => "without 1 token that has no price".to_owned(),
         count => format!("without {} tokens that have no price", grouped(count)),
     };
     let cost = sums.cost_usd.map_or_else(|| "unknown".to_owned(), dollars);
@@ -211,7 +212,7 @@ pub fn contents(archive: &Archive, sums: &Sums) {
 
 /// An amount of all sessions: to the cent for a person.
 fn dollars(cost: f64) -> String {
-    if screen().is_some() { Currency::default().amount(cost) } else { format!("${cost:.4}") }
+    if screen().is_some() { Currency::default().amount(cost) } else { exact_dollars(cost) }
 }
 
 fn line(name: &str, value: &str, more: &str) {

@@ -69,6 +69,8 @@ impl Archive {
         checked.check_histories(self);
         checked.check_files(&snapshot);
         if !checked.problems.is_empty() {
+            // Their facts are not decoded, but they are there; without an index their number is unknown.
+            checked.sources = snapshot.sources().map_or(0, |sources| sources.len());
             return Ok(checked);
         }
         let sources = snapshot.sources()?;

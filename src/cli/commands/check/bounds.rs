@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentlogs::analysis::budget::{MeasureBound, Side, compare};
-use agentlogs::analysis::present::{Currency, human};
+use agentlogs::analysis::present::{Currency, counted, human};
 use agentlogs::analysis::reports::Scope;
 use agentlogs::store::frames::turns;
 use polars::prelude::*;
@@ -11,7 +11,9 @@ use polars::prelude::*;
 use super::baseline;
 use crate::cli::args::{Check, Filters};
 use crate::cli::commands::output::{Layout, is_human, print, say};
-use crate::cli::commands::resolve::{cost, report_error, scope, state_left_out, state_lower_bound, state_unmatched};
+use crate::cli::commands::resolve::{
+    cost, report_error, scope, state_left_out, state_lower_bound, state_unmatched_turns,
+};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
 use crate::cli::settings::{Budget, Settings};
@@ -61,7 +63,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut matches_nothing = false;
     for (group, scope) in groups.into_iter().zip(scopes) {
         let prefix = group.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
-        matches_nothing |= state_unmatched(&prefix, &opened.frames, &scope);
+        matches_nothing |= state_unmatched_turns(&prefix, &opened.frames, &scope);
         let (compared, left_out) =
             compare(&opened.frames, &group.bounds, &scope, cost(args.cost)).map_err(report_error)?;
         if group.bounds.iter().any(MeasureBound::is_of_usage) {
@@ -80,7 +82,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     print(&frame(&lines, is_human(args.printed))?, args.printed, Layout::default())?;
     let exceeded = lines.iter().filter(|line| line.is_exceeded).count();
-    say(&format!("{exceeded} of {} bounds exceeded", lines.len()));
+    say(&format!("{exceeded} of {} exceeded", counted(lines.len(), "bound")));
     // A bound with a mistyped filter would never be exceeded.
     Ok(match (exceeded, matches_nothing && !args.allow_empty) {
         (1.., _) => Outcome::Exceeded,

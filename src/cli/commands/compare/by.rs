@@ -1,14 +1,16 @@
 //! `compare --by`: more than two cohorts.
 
 use agentlogs::analysis::compare::{CohortLine, Cohorts, TABLES, compare_by};
-use agentlogs::analysis::present::{Roles, counted, named};
+use agentlogs::analysis::present::{Roles, are, counted, named};
 use agentlogs::analysis::reports::{Scope, tables_of_dimension};
 use polars::prelude::*;
 
 use super::filters::{cohort, held_out};
 use crate::cli::args::Compare;
 use crate::cli::commands::output::{Layout, complain, numbers, print, say, state_currency};
-use crate::cli::commands::resolve::{report_error, state_left_out, state_unjudged, undated, unjudged};
+use crate::cli::commands::resolve::{
+    empty_table_reason, report_error, state_left_out, state_unjudged, state_unknown_labels, undated, unjudged,
+};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
 use crate::cli::settings::Settings;
@@ -42,11 +44,14 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
         Column::new("different_from".into(), different.collect::<Vec<_>>()),
     ];
     let roles = Roles { names: Some(2), main: Some("value"), also: &["different_from"], ..Roles::default() };
-    print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
+    let empty = lines.is_empty().then(|| empty_table_reason(&opened.frames, &scope)).flatten();
+    let layout = Layout { roles, empty: empty.as_deref(), ..Layout::default() };
+    print(&DataFrame::new(lines.len(), columns)?, args.printed, layout)?;
     if numbers.is_for_people {
         state_currency(settings);
     }
     state(&found);
+    state_unknown_labels(&opened.frames, &[by.to_owned()]);
     if found.judged.trials > found.judged.unjudged {
         state_unjudged("", found.judged, choice);
     }
@@ -57,11 +62,11 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
 /// Prints what the lines do not contain.
 fn state(found: &Cohorts) {
     if found.omitted > 0 {
-        say(&format!("{} with fewer sessions are left out: --where selects", counted(found.omitted, "cohort")));
+        say(&format!("{} left out, with fewer sessions: --where selects", are(found.omitted, "cohort")));
     }
     if found.common_tasks < found.all_tasks {
         complain(format_args!(
-            "the tasks differ: {} of {} are in all cohorts, so that a difference can be one of the tasks; compare two cohorts with --a \
+            "the tasks differ: {} of {} are in all cohorts with verdicts, so that a difference can be one of the tasks; compare two cohorts with --a \
              and --b to pair them by task",
             found.common_tasks,
             counted(found.all_tasks, "task")

@@ -4,7 +4,7 @@ use agentlogs::analysis::compare::{self, Compared};
 use agentlogs::analysis::failures::{FAILED_TABLES, failed_sessions};
 use agentlogs::analysis::outcomes::Unjudged;
 use agentlogs::analysis::overview::{Look, Overview};
-use agentlogs::analysis::present::counted;
+use agentlogs::analysis::present::{are, counted};
 use agentlogs::analysis::reports::{
     self, Frames, LeftOut, Options, Scope, lower_bound, session_list, tables_of_sessions,
 };
@@ -19,7 +19,7 @@ use super::arguments::{
 };
 use super::data::Data;
 use crate::cli::commands::overview::zoned;
-use crate::cli::commands::resolve::empty_reason;
+use crate::cli::commands::resolve::{empty_reason, empty_report_reason};
 use crate::cli::commands::source::catalog;
 use crate::cli::settings::Settings;
 
@@ -55,7 +55,7 @@ pub(super) fn report(data: &Data, arguments: Arguments) -> anyhow::Result<Answer
     let mut notes = notes(&opened.frames, &options.scope, &answer.left_out, "row", &data.settings)?;
     notes.extend(more(answer.more));
     if answer.rows.height() == 0 {
-        notes.extend(empty_reason(&opened.frames, &options.scope));
+        notes.extend(empty_report_reason(report, &opened.frames, &options.scope));
     }
     Ok(Answer::rows(answer.rows).with_notes(notes))
 }
@@ -151,7 +151,7 @@ pub(super) fn comparison(data: &Data, arguments: Arguments) -> anyhow::Result<An
     let rows = DataFrame::new(lines.len(), columns)?;
     let reasons = [("a", &a), ("b", &b)]
         .map(|(name, scope)| empty_reason(&opened.frames, scope).map(|reason| format!("{name}: {reason}")));
-    let shared = (found.shared > 0).then(|| format!("{} sessions are in both", found.shared));
+    let shared = (found.shared > 0).then(|| format!("{} in both", are(found.shared, "session")));
     Ok(Answer::rows(rows).with_notes(reasons.into_iter().flatten().chain(shared)))
 }
 

@@ -35,7 +35,8 @@ pub(super) static TOOLS: &[Tool] = &[
     Tool {
         name: "overview",
         title: "Overview",
-        about: "Cost, tokens and sessions of today, this week and this month, with the main models, projects and tools.",
+        about: "Cost, tokens and sessions of today, the last 7 days and the last 30 days; the most expensive sessions, models and projects, \
+                and the tools with errors. The answer is text.",
         properties: || json!({}),
         required: &[],
         answer: overall::overview,
@@ -43,7 +44,7 @@ pub(super) static TOOLS: &[Tool] = &[
     Tool {
         name: "report",
         title: "Report",
-        about: "A report over all sessions, grouped by dimensions. The argument name lists the reports.",
+        about: "A report over the sessions that the filters select, by default all. The argument name lists the reports.",
         properties: properties_of_report,
         required: &["name"],
         answer: overall::report,
@@ -51,7 +52,7 @@ pub(super) static TOOLS: &[Tool] = &[
     Tool {
         name: "query",
         title: "SQL query",
-        about: "One SQL SELECT over the tables of the archive; at most 10000 rows. The resource agentlogs://schema lists tables and columns; \
+        about: "One SELECT or DESCRIBE of SQL over the tables of the archive; at most 10000 rows. The resource agentlogs://schema lists tables and columns; \
                 source_path and line are the evidence of a row.",
         properties: || json!({"sql": {"type": "string", "description": "SELECT …, or DESCRIBE TABLE"}}),
         required: &["sql"],
@@ -81,7 +82,7 @@ pub(super) static TOOLS: &[Tool] = &[
     Tool {
         name: "compare",
         title: "Compare",
-        about: "Whether two groups of sessions differ in cost, tokens, turns, errors and pass rates, with confidence intervals.",
+        about: "Whether two groups of sessions differ in cost, tokens, turns, time, errors and pass rates, with confidence intervals.",
         properties: || json!({"a": filters(), "b": filters()}),
         required: &["a", "b"],
         answer: overall::comparison,
@@ -98,7 +99,7 @@ pub(super) static TOOLS: &[Tool] = &[
         name: "explain",
         title: "Explain a cost",
         about: "How the cost of one session is computed: tokens times prices for each response.",
-        properties: || json!({"session": {"type": "string", "description": "An id or its beginning"}}),
+        properties: || json!({"session": {"type": "string", "description": "An id or its beginning, or last"}}),
         required: &["session"],
         answer: single::explained,
     },
@@ -163,5 +164,5 @@ fn sort() -> Value {
 }
 
 fn limit() -> Value {
-    json!({"type": "integer", "minimum": 1, "maximum": super::arguments::MAX_ROWS, "description": "Rows to compute"})
+    json!({"type": "integer", "minimum": 1, "maximum": super::arguments::MAX_ROWS, "description": "Rows to compute; 1000 if not given"})
 }
