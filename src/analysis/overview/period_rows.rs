@@ -1,5 +1,7 @@
 //! The table of the periods as text: with as many columns as fit, or as sentences.
 
+use std::fmt::Write as _;
+
 use super::compute::Overview;
 use super::style::{Look, Style, count, in_lines, name_of};
 use super::sums::Period;
@@ -101,13 +103,14 @@ impl Columns {
     /// The names of the columns, with the time before them. The last one has no change after it.
     fn head(self, time: &str) -> String {
         let first = self.name + self.cost;
-        let head: String = [(first, "cost"), (self.tokens, "tokens"), (self.sessions, "sessions")]
+        let head: Vec<String> = [(first, "cost"), (self.tokens, "tokens"), (self.sessions, "sessions")]
             .iter()
             .zip(self.changes)
             .map(|((columns, name), has_change)| {
                 format!("{name:>columns$}{:1$}", "", if has_change { CHANGE } else { 0 })
             })
             .collect();
+        let head = head.concat();
         let rest = head.get(time.len()..).unwrap_or_default().trim_end();
         format!("{time}{rest}")
     }
@@ -116,7 +119,7 @@ impl Columns {
         let mut line = format!("{:1$}", row.name, self.name);
         let cells = row.values.iter().zip(&row.changes).zip(self.changes);
         for (((value, change), has_change), columns) in cells.zip([self.cost, self.tokens, self.sessions]) {
-            line.push_str(&format!("{value:>columns$}"));
+            let _ = write!(line, "{value:>columns$}");
             if has_change {
                 line.push_str(&look.styled(Style::Dim, &format!("{change:>CHANGE$}")));
             }

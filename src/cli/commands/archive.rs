@@ -8,7 +8,7 @@ use agentlogs::analysis::reports::content_doubts;
 
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
-use agentlogs::store::archive::{Archive, Histories, Lost, Repair, StoredFacts, Written};
+use agentlogs::store::archive::{Archive, Histories, Lost, Repair, StoredFacts};
 use agentlogs::store::lake::{Lake, shown};
 use anyhow::bail;
 

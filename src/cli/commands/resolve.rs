@@ -119,12 +119,12 @@ pub fn empty_report_reason(report: &Report, frames: &Frames, scope: &Scope) -> O
 
 /// Prints which filter matches no session and no response, and the most similar value. Returns whether there is such a filter.
 pub fn state_unmatched_turns(prefix: &str, frames: &Frames, scope: &Scope) -> bool {
-    state_reason(prefix, empty_reason_of_turns(frames, scope))
+    state_reason(prefix, empty_reason_of_turns(frames, scope).as_deref())
 }
 
 /// Prints which filter matches no session, and the most similar value. Returns whether there is such a filter.
 pub fn state_unmatched(prefix: &str, frames: &Frames, scope: &Scope) -> bool {
-    state_reason(prefix, empty_reason(frames, scope))
+    state_reason(prefix, empty_reason(frames, scope).as_deref())
 }
 
 /// Prints which dimension of labels no session has: all rows are in one group then.
@@ -134,8 +134,8 @@ pub fn state_unknown_labels(frames: &Frames, by: &[String]) {
     }
 }
 
-fn state_reason(prefix: &str, reason: Option<String>) -> bool {
-    if let Some(reason) = &reason {
+fn state_reason(prefix: &str, reason: Option<&str>) -> bool {
+    if let Some(reason) = reason {
         complain(format_args!("{prefix}{reason}"));
     }
     reason.is_some()
