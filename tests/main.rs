@@ -10,6 +10,7 @@ mod behaviour;
 mod bill;
 #[cfg(feature = "archive")]
 mod browse;
+mod calls;
 #[cfg(feature = "archive")]
 mod charts;
 #[cfg(feature = "archive")]

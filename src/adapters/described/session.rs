@@ -114,9 +114,10 @@ impl Session {
         let come_first = results.filter(|results| results.at_end || !is_response);
         let has_results = come_first.is_some_and(|results| self.results(record, results, role));
         if is_response {
+            let turn = self.response(record, damage);
             let before = self.open_calls.len();
             if let Some(calls) = &description.calls {
-                self.calls(record, calls);
+                self.calls(record, calls, turn);
             }
             let has_calls = self.open_calls.len() > before;
             let ends = description.calls.map_or(&[][..], |calls| calls.ends);
@@ -125,7 +126,11 @@ impl Session {
             if let Some(results) = results.filter(|results| !results.at_end) {
                 self.results(record, results, role);
             }
-            let turn = self.response(record, damage);
+            if let Some(turn) = turn {
+                for call in self.open_calls.drain(..) {
+                    self.builder.session.tool_calls[call].turn = Some(turn);
+                }
+            }
             let words = words(place, description.text);
             if !description.is_subagent && (turn.is_some() || has_calls || !words.is_empty()) {
                 self.builder.set_answer(&words);
@@ -207,9 +212,6 @@ impl Session {
         if !description.is_subagent {
             self.builder.session.stop_reason.clone_from(&turn.stop_reason);
         }
-        for call in self.open_calls.drain(..) {
-            self.builder.session.tool_calls[call].turn = Some(index);
-        }
         Some(index)
     }
 
@@ -220,7 +222,7 @@ impl Session {
         format!("{name} {count}")
     }
 
-    fn calls(&mut self, record: Record<'_, '_>, calls: &Calls) {
+    fn calls(&mut self, record: Record<'_, '_>, calls: &Calls, turn: Option<usize>) {
         for raw in record.place.list(calls.list) {
             let Some(element) = Probe::new(raw.0, "") else { continue };
             let element = Place::of(&element);
@@ -235,7 +237,8 @@ impl Session {
                 None => (logged.0.first() == Some(&b'"')).then(|| logged.text()),
             };
             let arguments = text.as_ref().map_or(logged, |text| Raw(text.as_bytes()));
-            let index = self.call(record.description, &id, &name, Some(arguments), record.at);
+            let index = self.builder.call_of(turn, &id, &name, arguments, record.at);
+            self.describe(record.description, index, &name, Some(arguments));
             self.builder.arguments(index, arguments);
             let call = &mut self.builder.session.tool_calls[index];
             call.args_bytes = logged.len().or(call.args_bytes.get()).into();
@@ -270,7 +273,11 @@ impl Session {
         let Some(id) = element.text(results.call) else { return };
         // A result without its call makes no row, unless it names the tool.
         let call = match element.text(results.name) {
-            Some(tool) => Some(self.call(record.description, &id, &tool, None, At { time: None, ..record.at })),
+            Some(tool) => {
+                let index = self.builder.call(&id, &tool, At { time: None, ..record.at });
+                self.describe(record.description, index, &tool, None);
+                Some(index)
+            }
             None => self.builder.call_index(&id),
         };
         if let Some(call) = call {
@@ -281,15 +288,13 @@ impl Session {
         }
     }
 
-    /// The index of a call, with its category by the format's own list.
-    fn call(&mut self, description: &Description, id: &str, tool: &str, arguments: Option<Raw<'_>>, at: At) -> usize {
-        let index = self.builder.call(id, tool, at);
+    /// Sets the category of a call by the format's own list.
+    fn describe(&mut self, description: &Description, index: usize, tool: &str, arguments: Option<Raw<'_>>) {
         let call = &mut self.builder.session.tool_calls[index];
         call.is_subagent = description.is_subagent;
         if let Some(category) = category_among(description.categories, tool, arguments) {
             call.category = category.into();
         }
-        index
     }
 
     pub(super) fn finish(mut self) -> SessionResult {

@@ -1,6 +1,7 @@
 //! A session under construction: finds turns and calls by their ids, and keeps times and as much text as asked for.
 //!
-//! The modules `changes`, `events` and `status` have the methods for changed files, events and the end of a session.
+//! The modules `calls`, `changes`, `events` and `status` have the methods for the ids of calls, changed files, events and the end of a
+//! session.
 
 use std::borrow::Cow;
 
@@ -8,6 +9,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use twox_hash::XxHash3_64;
 
 use super::at::At;
+use super::call_index::CallIndex;
 use super::history::{self, History};
 use super::latency::Waits;
 use super::names;
@@ -50,7 +52,7 @@ pub struct Builder {
     /// How much text is kept.
     pub(super) content: Retention,
     /// Calls by their ids.
-    calls: RowIndex,
+    pub(super) calls: CallIndex,
     /// Turns by their identities.
     turns: RowIndex,
     /// Changed files by their calls and paths.
@@ -113,7 +115,7 @@ impl Builder {
         Self {
             session,
             content: context.content,
-            calls: RowIndex::default(),
+            calls: CallIndex::default(),
             turns: RowIndex::default(),
             changes: RowIndex::default(),
             windows: HashMap::new(),
@@ -153,20 +155,13 @@ impl Builder {
         new
     }
 
-    /// The index of the call `call_id`. Adds a call if there is none, which is incomplete until its result is added.
-    pub fn call(&mut self, call_id: &str, tool: &str, at: At) -> usize {
-        let calls = &mut self.session.tool_calls;
-        let new = calls.len();
-        let index = self.calls.find_or_add(call_id, new, |call| calls[call].call_id == call_id);
-        if index != new {
-            let call = &mut calls[index];
-            call.occurred_at = call.occurred_at.or(at.time);
-            return index;
-        }
+    /// Adds a call, which is incomplete until its result is added. Returns its index.
+    pub(super) fn add_call(&mut self, call_id: &str, tool: &str, at: At) -> usize {
         let Tool { tool, category, mcp_server } = match self.tools.iter().find(|known| known.tool == tool) {
             Some(known) => known.clone(),
             None => Tool::new(tool, &mut self.tools),
         };
+        let calls = &mut self.session.tool_calls;
         calls.push(Box::new(ToolCall {
             line: at.line,
             call_id: call_id.into(),
@@ -176,17 +171,7 @@ impl Builder {
             occurred_at: at.time,
             ..ToolCall::default()
         }));
-        index
-    }
-
-    /// The index of the call `call_id`, if there is one.
-    pub fn call_index(&self, call_id: &str) -> Option<usize> {
-        self.calls.find(call_id, |call| self.session.tool_calls[call].call_id == call_id)
-    }
-
-    /// Forgets the ids of calls: the next call with the same id is another call.
-    pub fn forget_calls(&mut self) {
-        self.calls.clear();
+        calls.len() - 1
     }
 
     /// The call goes to an MCP server. `server` is its name, if the log contains it.
@@ -361,6 +346,7 @@ impl Builder {
 
     /// Returns the session, without the changes of calls that did not end well, and with the skill of each response.
     pub fn finish(mut self) -> SessionResult {
+        self.session.tool_calls.iter_mut().for_each(|call| fail_with_exit_code(call));
         let (calls, changes) = (&self.session.tool_calls, &mut self.session.file_changes);
         let before = changes.len();
         changes.retain(|change| change.call.is_none_or(|call| calls[call].status == CallStatus::Ok));
@@ -373,8 +359,17 @@ impl Builder {
     }
 }
 
+/// A command that ended with an exit code other than 0 has failed, although the runtime may log that the tool did its work.
+fn fail_with_exit_code(call: &mut ToolCall) {
+    if call.status == CallStatus::Ok && call.exit_code.get().is_some_and(|code| code != 0) {
+        call.status = CallStatus::Error;
+        // A command that fails is known to have made a commit only if it prints it.
+        call.commits = call.commits.take().filter(|printed| !printed.is_empty());
+    }
+}
+
 /// XXH3-64 of arguments as logged.
-fn args_hash(raw: Raw<'_>) -> CompactOption {
+pub(super) fn args_hash(raw: Raw<'_>) -> CompactOption {
     let hash = || XxHash3_64::oneshot(raw.0).cast_signed();
     (!raw.is_empty()).then(hash).into()
 }

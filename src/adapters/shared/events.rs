@@ -5,7 +5,7 @@ use super::builder::{Builder, brief};
 use super::ids::hashed_id;
 use crate::base::time::Time;
 use crate::model::retention::Retention;
-use crate::model::session::{CallStatus, Event, EventKind};
+use crate::model::session::{CallStatus, Event, EventKind, ToolCall};
 
 impl Builder {
     /// Adds an event, whose details the caller sets.
@@ -56,8 +56,11 @@ impl Builder {
         let (agent, is_subagent) = (call.agent.clone(), call.is_subagent);
         call.status = CallStatus::Denied;
         let is_same =
-            |event: &Event| event.kind == EventKind::PermissionDenial && event.call_id.as_ref() == Some(&call_id);
-        if self.session.events.iter().any(is_same) {
+            |event: &&Event| event.kind == EventKind::PermissionDenial && event.call_id.as_ref() == Some(&call_id);
+        let known = self.session.events.iter().filter(is_same).count();
+        // The id may be that of several calls.
+        let is_denied = |call: &&Box<ToolCall>| call.status == CallStatus::Denied && call.call_id == call_id;
+        if known > 0 && known >= self.session.tool_calls.iter().filter(is_denied).count() {
             return;
         }
         let event = self.event(EventKind::PermissionDenial, at);

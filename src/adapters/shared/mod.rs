@@ -3,6 +3,8 @@
 pub(crate) mod at;
 pub(crate) mod blocks;
 pub mod builder;
+mod call_index;
+mod calls;
 pub(crate) mod changed_lines;
 pub(crate) mod changes;
 pub(crate) mod chat_completions;

@@ -25,9 +25,4 @@ impl RowIndex {
         let is_it = |(known, row): &(u64, usize)| *known == hash && has_name(*row);
         self.rows.entry(hash, is_it, |(known, _)| *known).or_insert((hash, new)).get().1
     }
-
-    /// Removes all rows.
-    pub fn clear(&mut self) {
-        self.rows.clear();
-    }
 }

@@ -2,6 +2,7 @@
 
 use foldhash::{HashMap, HashSet, HashSetExt as _};
 
+use super::calls::{CallIds, KnownCalls};
 use crate::base::rows::Rows;
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
@@ -15,7 +16,7 @@ pub(super) struct KnownRows {
     turns: HashMap<Identity, usize>,
     unnamed_turns: HashMap<UnnamedTurn, usize>,
     occurrences: HashMap<(usize, UnnamedTurn), usize>,
-    calls: HashMap<CallId, usize>,
+    calls: KnownCalls,
     /// Calls with the files that they changed.
     changes: HashSet<(usize, SharedStr)>,
     events: HashSet<EventId>,
@@ -50,9 +51,9 @@ impl KnownRows {
         name
     }
 
-    /// The index of a call, which is `next` if the call is new.
-    pub fn call(&mut self, id: CallId, next: usize) -> usize {
-        *self.calls.entry(id).or_insert(next)
+    /// The index of a call, which is `next` if the call is new. Its turn is that of the merged session.
+    pub fn call(&mut self, ids: &mut CallIds, call: &ToolCall, next: usize) -> usize {
+        self.calls.index(ids, call, next)
     }
 
     /// Whether no earlier part contained the change. A change without a call is never a copy.
@@ -83,30 +84,6 @@ struct UnnamedTurn {
     occurrence: usize,
 }
 
-/// What identifies a call: its id, with its message if it names one, and its ordinal among the calls of this id in its
-/// part, because masked ids repeat.
-#[derive(PartialEq, Eq, Hash)]
-pub(super) struct CallId {
-    id: SharedStr,
-    occurrence: usize,
-}
-
-/// Assigns identities to the calls of one part.
-#[derive(Default)]
-pub(super) struct CallIds(HashMap<SharedStr, usize>);
-
-impl CallIds {
-    pub fn id(&mut self, call: &ToolCall) -> CallId {
-        let id = match &call.message_id {
-            Some(message) => [message, " ", &call.call_id].concat().into(),
-            None => call.call_id.clone(),
-        };
-        let occurrence = self.0.entry(id.clone()).or_insert(0);
-        *occurrence += 1;
-        CallId { id, occurrence: *occurrence }
-    }
-}
-
 /// Whether no two turns of one file are copies of each other. Turns without an identity are never copies within one
 /// file.
 pub(super) fn are_distinct(turns: &Rows<Box<Turn>>) -> bool {
@@ -132,17 +109,5 @@ mod tests {
         }
         assert_eq!(indexes, [0, 1, 2, 0, 1, 3, 2]);
         assert_eq!(known.turn(2, &turn(1), true, next), next);
-    }
-
-    #[test]
-    fn masked_call_ids_are_distinguished_by_their_order() {
-        let call = |id: &str| ToolCall { call_id: id.into(), ..ToolCall::default() };
-        let mut known = KnownRows::default();
-        let mut indexes = |ids: &[&str]| -> Vec<usize> {
-            let mut call_ids = CallIds::default();
-            ids.iter().enumerate().map(|(next, id)| known.call(call_ids.id(&call(id)), 10 + next)).collect()
-        };
-        assert_eq!(indexes(&["x", "x", "y"]), [10, 11, 12]);
-        assert_eq!(indexes(&["x", "y", "x", "x"]), [10, 12, 11, 13]);
     }
 }

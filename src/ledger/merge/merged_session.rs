@@ -4,7 +4,8 @@ use std::mem;
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::copies::{CallIds, KnownRows, are_distinct};
+use super::calls::CallIds;
+use super::copies::{KnownRows, are_distinct};
 use super::session_facts::{Ending, SessionFacts};
 use crate::base::rows::Rows;
 use crate::ledger::duplicates::RowOrigin;
@@ -82,7 +83,7 @@ impl MergedSession {
             // Copied recordings were removed as a whole: the calls of the others are different ones, even with equal
             // ids.
             let is_distinct = is_only || is_recording;
-            let index = if is_distinct { next } else { known.call(call_ids.id(&call), next) };
+            let index = if is_distinct { next } else { known.call(&mut call_ids, &call, next) };
             if index == next {
                 self.calls.push((source, call));
             } else {

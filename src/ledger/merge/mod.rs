@@ -1,5 +1,6 @@
 //! Merges the parts of one session into its rows in the tables.
 
+mod calls;
 mod copies;
 mod doubts;
 mod limits;

@@ -70,10 +70,19 @@ pub(super) fn find_turns_of_events(events: &mut [(usize, Event)], calls: &Rows<(
     if !events.iter().any(|(_, event)| event.turn.is_none() && event.call_id.is_some()) {
         return;
     }
-    let turns = calls.iter().filter_map(|(_, call)| Some((call.call_id.as_str(), call.turn?)));
-    let turns: HashMap<&str, usize> = turns.collect();
-    for (_, event) in events {
-        let of_call = || event.call_id.as_deref().and_then(|call_id| turns.get(call_id).copied());
+    let mut turns: HashMap<&str, Vec<(usize, i64, usize)>> = HashMap::default();
+    for (source, call) in calls {
+        if let Some(turn) = call.turn {
+            turns.entry(call.call_id.as_str()).or_default().push((*source, call.line, turn));
+        }
+    }
+    for (source, event) in events {
+        let of_call = || {
+            let named = turns.get(event.call_id.as_deref()?)?;
+            // Of several calls with the id, the last one before the event.
+            let is_before = |call: &&(usize, i64, usize)| call.0 == *source && call.1 <= event.line;
+            named.iter().rev().find(is_before).or(named.last()).map(|(_, _, turn)| *turn)
+        };
         event.turn = event.turn.or_else(of_call);
     }
 }

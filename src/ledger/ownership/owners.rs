@@ -13,7 +13,7 @@ use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
 use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
-use crate::model::session::Capabilities;
+use crate::model::session::{Capabilities, ToolCall};
 
 /// Gives each response that several sessions contain to one of them, with its prompts, calls, changes and events.
 /// Returns the sessions that show another session under an id of their own, each with the key of that session.
@@ -114,9 +114,9 @@ impl Owners {
         let is_owner = |(session, _): &(usize, _)| owners.contains(session);
         let rows = |parts: &[SessionPart]| {
             let events = parts.iter().flat_map(|part| &part.session.events);
-            let calls = parts
-                .iter()
-                .flat_map(|part| part.session.tool_calls.iter().map(|call| (call.call_id.clone(), part.source)));
+            let name = |call: &ToolCall| (call.call_id.clone(), call.args_hash.get());
+            let calls =
+                parts.iter().flat_map(|part| part.session.tool_calls.iter().map(|call| (name(call), part.source)));
             OwnerRows { events: events.filter_map(EventId::of).collect(), calls: calls.collect() }
         };
         let sessions = sessions.values().enumerate().filter(is_owner);

@@ -25,11 +25,14 @@ pub(super) struct ForeignRows<'a> {
     pub first_turn: Option<Time>,
 }
 
+/// The id of a call and the hash of its arguments: servers use ids again.
+pub(super) type OwnedCall = (SharedStr, Option<i64>);
+
 /// The identities of the events of a session that owns shared responses, and of its calls, each with a file that
 /// contains it.
 pub(super) struct OwnerRows {
     pub events: HashSet<EventId>,
-    pub calls: HashMap<SharedStr, usize>,
+    pub calls: HashMap<OwnedCall, usize>,
 }
 
 impl ForeignRows<'_> {
@@ -48,7 +51,8 @@ impl ForeignRows<'_> {
             return None;
         }
         let by_message = call.message_id.as_ref().and_then(|message| self.messages.get(message));
-        by_message.or_else(|| self.owners.iter().find_map(|owner| owner.calls.get(&call.call_id))).copied()
+        let name = (call.call_id.clone(), call.args_hash.get());
+        by_message.or_else(|| self.owners.iter().find_map(|owner| owner.calls.get(&name))).copied()
     }
 
     fn has_event(&self, event: &Event) -> bool {
@@ -212,7 +216,7 @@ mod tests {
     #[test]
     fn a_call_without_a_turn_goes_to_the_session_that_has_it() {
         let messages = HashMap::default();
-        let owner = OwnerRows { events: HashSet::default(), calls: [("None".into(), 7)].into_iter().collect() };
+        let owner = OwnerRows { events: HashSet::default(), calls: [(("None".into(), None), 7)].into_iter().collect() };
         let mut cut = part();
         transfer_rows(&mut cut, &foreign([Some(7), None], 2, &messages, &[&owner]));
         assert_eq!(references(&cut)[0], [Some(0)]);

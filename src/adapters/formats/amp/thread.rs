@@ -21,7 +21,7 @@
 //! | turn | an assistant's message with `usage`, by `messageId`: `model`, `timestamp` |
 //! | tokens | `inputTokens`, `outputTokens`, `cacheReadInputTokens`, `cacheCreationInputTokens`, disjoint; GPT models have no price for cache writes, so theirs count as input |
 //! | ledger | each event of `usageLedger` belongs to the message of its `toMessageId`, or to the one with its model and counts, and contains the response's time; any other event is a turn of its own |
-//! | call | `tool_use` blocks; `tool_result` with `run.status` `done`, `error`, else `incomplete`; `exitCode` of a shell |
+//! | call | `tool_use` blocks; `tool_result` with `run.status` `done`, `error`, else `incomplete`; `exitCode` of a shell, an `error` unless it is 0 |
 //! | file change | the call's path; of an edit the lines of `old_str` and `new_str`, unknown with `replace_all`. Whether a file is new is unknown |
 //! | user turns | user messages with text |
 //! | status | the last message is an answer without calls: `success`; else `incomplete` |
@@ -287,9 +287,8 @@ fn assistant(
             "tool_use" => {
                 last = Last::Work;
                 let at = At { line, time: None };
-                let call = builder.call(block.id.as_str(), block.name.as_str(), at);
+                let call = builder.call_of(turn, block.id.as_str(), block.name.as_str(), block.input, at);
                 let arguments = builder.arguments(call, block.input);
-                builder.session.tool_calls[call].turn = turn;
                 changes::add_named_file(builder, call, &arguments, block.input, None, at);
             }
             _ => {}

@@ -151,9 +151,10 @@ impl Conversation {
         for block in &message.content.blocks {
             match block.kind.as_str() {
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                    let call = self.builder.call(block.id.as_str(), block.name.as_str(), origin.at);
+                    let (id, tool, input) = (block.id.as_str(), block.name.as_str(), block.input.raw);
+                    let call = self.builder.call_of(Some(index), id, tool, input, origin.at);
                     let row = &mut self.builder.session.tool_calls[call];
-                    (row.turn, row.is_subagent, row.agent) = (index.into(), is_subagent, agent.clone());
+                    (row.is_subagent, row.agent) = (is_subagent, agent.clone());
                     let arguments = self.builder.arguments_read_with_call(call, &block.input);
                     if let Some(agent) = arguments.and_then(Arguments::agent) {
                         self.agents.insert(block.id.as_str().to_owned(), agent);

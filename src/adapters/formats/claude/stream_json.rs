@@ -431,7 +431,7 @@ impl Session {
     fn denial(&mut self, denial: &Denial<'_>, line: Line<'_>, time: Option<Time>) {
         let call_id = denial.tool_use_id.as_str();
         let at = At { line: line.number, time };
-        if let Some(call) = self.conversation.builder.call_index(call_id) {
+        if let Some(call) = self.conversation.builder.call_of_tool(call_id, denial.tool_name.as_str()) {
             self.conversation.builder.deny(call, at, None);
             return;
         }

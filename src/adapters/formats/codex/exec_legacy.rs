@@ -268,7 +268,13 @@ impl Run {
             "exec_command_output_delta" => return RecordKind::Known,
             _ => return RecordKind::Unknown,
         };
-        let call = self.builder.call(message.call_id.as_str(), tool, At { line: line.number, time: None });
+        let (id, at) = (message.call_id.as_str(), At { line: line.number, time: None });
+        let call = if is_end {
+            self.builder.call(id, tool, at)
+        } else {
+            let arguments = if message.command.is_empty() { message.invocation.arguments } else { message.command };
+            self.builder.call_of(None, id, tool, arguments, at)
+        };
         self.next.made(call);
         match kind {
             "exec_command_begin" => {

@@ -230,12 +230,13 @@ impl Chat {
     fn call(&mut self, part: &Value, at: At) {
         let (Some(id), Some(tool)) = (part["toolCallId"].as_str(), part["toolId"].as_str()) else { return };
         let builder = &mut self.builder;
-        let call = builder.call(id, tool, at);
+        let details = &part["resultDetails"];
+        let input = details["input"].as_str().unwrap_or_default();
+        let call = builder.call_of(None, id, tool, Raw(input.as_bytes()), at);
         if part["source"]["type"] == "mcp" {
             builder.mcp(call, part["source"]["label"].as_str());
         }
-        let details = &part["resultDetails"];
-        if let Some(input) = details["input"].as_str() {
+        if !input.is_empty() {
             builder.arguments(call, Raw(input.as_bytes()));
         }
         let data = &part["toolSpecificData"];

@@ -19,7 +19,7 @@
 //! | total | `session.shutdown.modelMetrics` by model: `inputTokens` minus both caches, `outputTokens`, `cacheReadTokens`, `cacheWriteTokens`, `reasoningTokens`; several shutdowns add up |
 //! | compaction | `session.compaction_complete`, and a turn if it has `compactionTokensUsed`. The total of its process may leave it out: then the outputs of the messages alone add up to the total's output, and the turn counts beside the total |
 //! | model | of the message, else of `session.model_change`, `session.tools_updated` or `session.start` |
-//! | call | `toolRequests`, `tool.execution_start` and `_complete`; exit code from the result or `exited with exit code N` |
+//! | call | `toolRequests`, `tool.execution_start` and `_complete`; exit code from the result or `exited with exit code N`, an `error` unless it is 0, although `success` is `true` |
 //! | file change | `create`, `edit`, patches; lines from `detailedContent`, else the arguments |
 //! | subagent | `agentId`, `parentToolCallId`, `subagent.started` |
 //! | events | `session.error`, `subagent.failed`, `abort`, refused permissions, compactions |

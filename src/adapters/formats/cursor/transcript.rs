@@ -186,9 +186,8 @@ impl Session {
         let mcp = own.tool_name.some().filter(|_| name == "CallMcpTool");
         let id = block.id.owned().unwrap_or_else(|| format!("{}.{number}", self.responses));
         let at = At { line, time: None };
-        let call = self.builder.call(&id, mcp.unwrap_or(name), at);
+        let call = self.builder.call_of(Some(turn), &id, mcp.unwrap_or(name), block.input, at);
         let row = &mut self.builder.session.tool_calls[call];
-        row.turn = Some(turn);
         if mcp.is_some() || matches!(name, "CallMcpTool" | "FetchMcpResource") {
             self.builder.mcp(call, own.server.some());
         } else if let Some(category) = tools::category_among(CATEGORIES, name, None) {

@@ -280,7 +280,7 @@ impl Droid {
 }
 
 fn call(builder: &mut Builder, block: &Block<'_>, at: At) {
-    let call = builder.call(block.id.as_str(), block.name.as_str(), at);
+    let call = builder.call_of(None, block.id.as_str(), block.name.as_str(), block.input, at);
     let arguments = builder.arguments(call, block.input);
     let category = builder.session.tool_calls[call].category.clone();
     match (category.as_ref(), arguments.patch(), arguments.file()) {

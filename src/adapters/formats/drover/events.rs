@@ -192,7 +192,8 @@ impl Run {
             "assistant_text" => builder.set_answer(record.text.as_str()),
             "usage" => self.usage(record, line, damage),
             "tool_call_start" => {
-                let call = builder.call(record.tool_use_id.as_str(), record.tool_name.as_str(), at);
+                let (id, tool) = (record.tool_use_id.as_str(), record.tool_name.as_str());
+                let call = builder.call_of(None, id, tool, record.input, at);
                 if let Some(turn) = record.turn.get() {
                     self.turn_of_call.push((call, turn));
                 }

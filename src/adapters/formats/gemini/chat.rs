@@ -19,7 +19,7 @@
 //! | session | `sessionId`, else the UUID in the file's name |
 //! | turn | `gemini` messages by `id`, the last version of each: `model`, `tokens` |
 //! | tokens | input is `input` minus `cached` plus `tool`; output is `output` plus `thoughts`, unless `total` is `input` + `output`; cache read `cached`; reasoning `thoughts` |
-//! | call | `toolCalls`: `status`, `result`, exit code from `Exit Code: N` |
+//! | call | `toolCalls`: `status`, `result`, exit code from `Exit Code: N`, an `error` unless it is 0, although the status is `success` |
 //! | file change | `resultDisplay`: `isNewFile`, `fileDiff`, `diffStat` |
 //! | subagent | `agentId` of a call. Its own session is `chats/PARENT/ID.jsonl`, with `kind: subagent` in the header: the directory, or `parentSessionId`, is the parent; its prompts are a program's |
 //! | events | `error` messages, "Request cancelled" (abort), refusals |

@@ -348,7 +348,9 @@ impl GrowingCall {
 }
 
 fn call(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, at: At) -> GrowingCall {
-    let call = builder.call(&call_id(agent, &payload.id), payload.function.name.as_str(), at);
+    // Further records may continue the arguments.
+    let arguments = Raw::default();
+    let call = builder.call_of(None, &call_id(agent, &payload.id), payload.function.name.as_str(), arguments, at);
     let row = &mut builder.session.tool_calls[call];
     row.is_subagent = agent.is_some();
     row.agent = agent.and_then(|agent| agent.kind.clone());

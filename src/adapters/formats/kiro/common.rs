@@ -58,9 +58,8 @@ pub(super) fn add(builder: &mut Builder, id: &str, name: &str, args: Raw<'_>, pl
     let Place { turn, at } = place;
     // A tool of an MCP server is `@server/tool`, and `server___tool` for the model.
     let mcp = name.strip_prefix('@').and_then(|name| name.split_once('/')).or_else(|| name.split_once("___"));
-    let call = builder.call(id, mcp.map_or(name, |(_, tool)| tool), at);
+    let call = builder.call_of(Some(turn), id, mcp.map_or(name, |(_, tool)| tool), args, at);
     let row = &mut builder.session.tool_calls[call];
-    row.turn = Some(turn);
     if let Some((server, _)) = mcp {
         builder.mcp(call, Some(server));
     } else if let Some(category) = category_among(CATEGORIES, name, Some(args)) {

@@ -16,7 +16,8 @@
 //!
 //! Read as `pi-session`, with these differences: rows of the provider `openclaw` (`delivery-mirror`, `gateway-injected`) are copies
 //! for delivery and are skipped (20 seen); `openclaw:prompt-error` is an error; the id of a file without its header is in the
-//! file's name. Siblings are read as parts of the session: entries in several of them count once (1,121 of 1,795 messages were in
+//! file's name; a call whose `details.status` is `error`, `failed` or `forbidden` is an `error`, although `isError` is `false` (99 of
+//! 798 results). Siblings are read as parts of the session: entries in several of them count once (1,121 of 1,795 messages were in
 //! several files). *Exact*; usage whose counts are all 0 is unknown (1,182 responses of one series of retries).
 //!
 //! Since 2026.8.1 the entries are rows of `agents/NAME/agent/openclaw-agent.sqlite`: table `transcript_events`, one entry as JSON in

@@ -73,6 +73,8 @@ pub(crate) struct Details<'a> {
     diff: LazyText<'a>,
     exit_code: Number,
     duration_ms: Number,
+    /// What openclaw's tools state in place of `isError`.
+    status: Text<'a>,
     /// Agents that an extension ran for the call.
     results: Raw<'a>,
 }
@@ -245,8 +247,8 @@ impl Agent {
         }
         let content = &message.content.value;
         for block in content.blocks.iter().filter(|it| it.kind.as_str() == "toolCall") {
-            let call = self.builder.call(block.id.as_str(), block.name.as_str(), answered);
-            self.builder.session.tool_calls[call].turn = index;
+            let (id, tool) = (block.id.as_str(), block.name.as_str());
+            let call = self.builder.call_of(index, id, tool, block.arguments.raw, answered);
             let arguments = self.builder.arguments_read_with_call(call, &block.arguments);
             let category = self.builder.session.tool_calls[call].category.clone();
             if let Some(file) = arguments.and_then(Arguments::file)
@@ -308,11 +310,15 @@ impl Agent {
 
     /// Adds the result of a call.
     pub(crate) fn outcome(&mut self, call: usize, content: Raw<'_>, details: &Details<'_>, is_error: Flag, at: At) {
-        self.builder.result(call, content, None, CallStatus::from_error(is_error.is_true()));
+        // The details of pi's own tools and of its extensions have other meanings.
+        let has_stated_failure = self.builder.session.runtime == "openclaw"
+            && matches!(details.status.as_str(), "error" | "failed" | "forbidden");
+        let is_error = is_error.is_true() || has_stated_failure;
+        self.builder.result(call, content, None, CallStatus::from_error(is_error));
         let row = &mut self.builder.session.tool_calls[call];
         row.duration_ms = details.duration_ms.rounded().or(row.duration_ms.get()).into();
         row.exit_code = details.exit_code.whole().or(row.exit_code.get()).into();
-        if row.category == "shell" && row.exit_code.get().is_none() && is_error.is_true() {
+        if row.category == "shell" && row.exit_code.get().is_none() && is_error {
             row.exit_code = exit_code_in(&content.text()).into();
         }
         if let (false, Some(path)) = (details.diff.escaped().is_empty(), row.target.clone()) {

@@ -19,7 +19,7 @@
 //! | compaction | a `compaction` entry: event, and a turn if it has a `usage` of its own |
 //! | branch | a `branch_summary` (`/tree`) is a turn if it has a `usage`; no event |
 //! | effort | the last `thinking_level_change`, or the header's |
-//! | call | `toolCall` blocks, from the entry's `timestamp` to that of the result; result `toolResult` with `isError`, `details.exitCode`, else "Command exited with code N" |
+//! | call | `toolCall` blocks, from the entry's `timestamp` to that of the result; result `toolResult` with `isError`, `details.exitCode`, else "Command exited with code N"; an exit code other than 0 is an `error` |
 //! | file change | the call's path; lines of `details.diff`; of a write, the lines of its `content` are `lines_added`, and `lines_removed` is NULL: the log does not show whether the file existed |
 //! | subagent | `details.results[].transcriptPath`: the transcript of a child that pi-subagents ran |
 //! | user turns | entries with `role: user` |

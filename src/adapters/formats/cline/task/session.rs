@@ -249,7 +249,7 @@ impl Task {
         while let Some((number, block)) = blocks.next() {
             match block.kind.as_str() {
                 "tool_use" => {
-                    let call = builder.call(block.id.as_str(), block.name.as_str(), at);
+                    let call = builder.call_of(None, block.id.as_str(), block.name.as_str(), block.input, at);
                     let arguments = builder.arguments(call, block.input);
                     let row = &mut builder.session.tool_calls[call];
                     // It ends the task. Only an answer of the user would be logged as its result.

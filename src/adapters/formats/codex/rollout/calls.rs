@@ -19,8 +19,8 @@ use crate::json::lines::Line;
 use crate::model::session::CallStatus;
 
 impl Thread {
-    pub(super) fn call(&mut self, item: &Call<'_>, tool: &str, line: Line<'_>, time: Option<Time>) -> usize {
-        let call = self.builder.call(item.call_id.as_str(), tool, At { line: line.number, time });
+    pub(super) fn call(&mut self, item: &Call<'_>, tool: &str, arguments: Raw<'_>, at: At) -> usize {
+        let call = self.builder.call_of(None, item.call_id.as_str(), tool, arguments, at);
         if let Some(server) = item.namespace.some().and_then(|it| it.strip_prefix("mcp__")) {
             self.builder.mcp(call, server.split("__").next().filter(|it| !it.is_empty()));
         }

@@ -132,11 +132,12 @@ impl Thread {
     }
 
     pub(super) fn item(&mut self, item: &Payload<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
+        let at = At { line: line.number, time };
         self.time_of_item(item, time);
         match item {
             Payload::Message(it) => self.message(it),
             Payload::FunctionCall(it) => {
-                let call = self.call(it, it.name.as_str(), line, time);
+                let call = self.call(it, it.name.as_str(), it.arguments, at);
                 let tool = &self.builder.session.tool_calls[call];
                 let is_command = tool.category == "shell" && tool.tool != WRITE_STDIN;
                 match if is_command { command_of(it.arguments) } else { None } {
@@ -145,21 +146,20 @@ impl Thread {
                 }
             }
             Payload::CustomToolCall(it) => {
-                let call = self.call(it, it.name.as_str(), line, time);
+                let call = self.call(it, it.name.as_str(), it.input, at);
                 let input = it.input.text();
                 self.builder.arguments(call, it.input);
-                let at = At { line: line.number, time };
                 match it.name.as_str() {
                     EXEC => self.script(call, &input, at),
                     _ => self.builder.patch(call, &input, at),
                 }
             }
             Payload::LocalShellCall(it) => {
-                let call = self.call(it, "local_shell", line, time);
+                let call = self.call(it, "local_shell", it.action, at);
                 self.builder.arguments(call, it.action);
             }
             Payload::ToolSearchCall(it) => {
-                let call = self.call(it, "tool_search", line, time);
+                let call = self.call(it, "tool_search", it.arguments, at);
                 self.builder.arguments(call, it.arguments);
             }
             Payload::WebSearchCall(it) => {

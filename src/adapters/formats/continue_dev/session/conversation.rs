@@ -146,14 +146,13 @@ impl Session {
         let id = state.tool_call_id.some().unwrap_or_else(|| state.tool_call.id.as_str());
         let function = &state.tool_call.function;
         let at = At { line, time: None };
-        let call = self.builder.call(id, function.name.as_str(), at);
         let text = function.arguments.text();
         let raw = Raw(text.as_bytes());
+        let call = self.builder.call_of(turn, id, function.name.as_str(), raw, at);
         let arguments = self.builder.arguments(call, raw);
         changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), at);
         let own: FileArgument<'_> = raw.read();
         let row = &mut self.builder.session.tool_calls[call];
-        row.turn = turn;
         row.args_bytes = function.arguments.len().into();
         let category = row.category.clone();
         if let (Some(path), None) = (own.filepath.some(), &row.target) {

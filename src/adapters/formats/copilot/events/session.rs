@@ -95,7 +95,8 @@ impl Session {
             "tool.user_requested" => self.typed.extend(data.tool_call_id.owned()),
             "tool.execution_start" if !self.typed.contains(data.tool_call_id.as_str()) => {
                 let agent = self.agent(record);
-                self.call(&data.request(), line, time, agent);
+                let at = At { line: line.number, time };
+                self.call(&data.request(), None, at, agent);
             }
             "tool.execution_complete" => self.call_result(data, line, time),
             "permission.requested" => {
@@ -201,15 +202,17 @@ impl Session {
         }
         for request in &data.tool_requests {
             // The time of a call is that of its execution, which may wait for permission.
-            let call = self.call(request, line, None, agent.clone());
-            self.builder.session.tool_calls[call].turn = Some(index);
+            self.call(request, Some(index), At { line: line.number, time: None }, agent.clone());
         }
     }
 
-    fn call(&mut self, request: &Request<'_>, line: Line<'_>, time: Option<Time>, agent: Option<Agent>) -> usize {
-        let (name, arguments) = (request.name.as_str(), request.arguments);
-        let at = At { line: line.number, time };
-        let call = self.builder.call(request.tool_call_id.as_str(), name, at);
+    /// Adds a call: `turn` is the response that contains the request, whose start is a further record of it.
+    fn call(&mut self, request: &Request<'_>, turn: Option<usize>, at: At, agent: Option<Agent>) {
+        let (id, name, arguments) = (request.tool_call_id.as_str(), request.name.as_str(), request.arguments);
+        let call = match turn {
+            Some(_) => self.builder.call_of(turn, id, name, arguments, at),
+            None => self.builder.call(id, name, at),
+        };
         let edit: EditArguments<'_> = arguments.read();
         self.builder.session.tool_calls[call].category = category(name, edit.command.as_str()).into();
         if let Some(server) = request.mcp_server_name.some() {
@@ -221,7 +224,7 @@ impl Session {
         }
         // The start of a call repeats the request in the message.
         if arguments.is_empty() || row.args_bytes.get().is_some() {
-            return call;
+            return;
         }
         let is_edit = row.category == "edit";
         let is_create = name == "create" || edit.command.as_str() == "create";
@@ -241,7 +244,6 @@ impl Session {
             }
             _ => {}
         }
-        call
     }
 
     fn call_result(&mut self, data: &Data<'_>, line: Line<'_>, time: Option<Time>) {

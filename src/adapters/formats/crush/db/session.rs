@@ -136,12 +136,11 @@ impl Session {
     }
 
     fn call(&mut self, data: &Data<'_>, turn: Option<usize>, at: At) {
-        let call = self.builder.call(data.id.as_str(), data.name.as_str(), at);
         let text = data.input.text();
         let raw = Raw(text.as_bytes());
+        let call = self.builder.call_of(turn, data.id.as_str(), data.name.as_str(), raw, at);
         let arguments = self.builder.arguments(call, raw);
         let row = &mut self.builder.session.tool_calls[call];
-        row.turn = turn;
         row.args_bytes = data.input.len().into();
         changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), at);
     }

@@ -77,14 +77,15 @@ impl Process {
         let id = record.call_id.owned().or_else(|| inner_id().map(|(_, id)| id.text().into_owned()));
         let id = id.unwrap_or_default();
         let at = At { line: line.number, time };
-        let call = self.builder.call(&id, tool, at);
+        let turn = record.model_call_id.is_some().then(|| self.turn(record, line));
+        let call = match record.subtype.as_str() {
+            "started" => self.builder.call_of(turn, &id, tool, args, at),
+            _ => self.builder.call(&id, tool, at),
+        };
         let row = &mut self.builder.session.tool_calls[call];
         row.category = category.into();
         row.mcp_server = own.provider_identifier.owned().or_else(|| own.server_identifier.owned());
-        if record.model_call_id.is_some() {
-            let turn = self.turn(record, line);
-            self.builder.session.tool_calls[call].turn = Some(turn);
-        }
+        row.turn = turn.or(row.turn);
         let arguments = self.builder.arguments(call, args);
         if category == "subagent"
             && let Some(event) = subagents::add(&mut self.builder, &id, Some(&id), at)

@@ -153,8 +153,7 @@ impl Chat {
         // The only time of a call is that of its record, which is written after the call.
         let time = logged.timestamp.0;
         let at = At { line, time };
-        let call = self.builder.call(logged.id.as_str(), logged.name.as_str(), at);
-        self.builder.session.tool_calls[call].turn = turn;
+        let call = self.builder.call_of(turn, logged.id.as_str(), logged.name.as_str(), logged.args, at);
         let arguments = self.builder.arguments(call, logged.args);
         let parts: Vec<Part<'_>> = logged.result.read();
         let response = parts.iter().find_map(|part| part.function_response.get()).map(|it| &it.response);

@@ -187,9 +187,9 @@ impl Process {
             }
             "tool_use" => {
                 self.flush();
-                let call = self.builder.call(record.tool_id.as_str(), record.tool_name.as_str(), at);
-                let arguments = self.builder.arguments(call, record.parameters);
-                let parameters = record.parameters;
+                let (id, tool, parameters) = (record.tool_id.as_str(), record.tool_name.as_str(), record.parameters);
+                let call = self.builder.call_of(None, id, tool, parameters, at);
+                let arguments = self.builder.arguments(call, parameters);
                 changes::add_named_file(&mut self.builder, call, &arguments, parameters, None, at);
             }
             "tool_result" => self.call_result(record, line.number),

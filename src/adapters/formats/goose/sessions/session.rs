@@ -154,7 +154,7 @@ impl Session {
 
     fn call(&mut self, block: &Block<'_>, at: At) {
         let call: Call<'_> = block.tool_call.value.read();
-        let index = self.builder.call(block.id.as_str(), call.name.as_str(), at);
+        let index = self.builder.call_of(None, block.id.as_str(), call.name.as_str(), call.arguments, at);
         let row = &mut self.builder.session.tool_calls[index];
         // Every tool belongs to an extension. Those of goose's own extensions get the categories of other runtimes' tools.
         let (extension, tool) = call.name.as_str().split_once("__").unwrap_or(("", call.name.as_str()));

@@ -162,7 +162,9 @@ impl Session {
 
     fn call(&mut self, made: &ToolCall<'_>, at: At) {
         let tool = made.function.name.as_str();
-        let call = self.builder.call(made.id.as_str(), tool, at);
+        let text = made.function.arguments.text();
+        let raw = Raw(text.as_bytes());
+        let call = self.builder.call_of(None, made.id.as_str(), tool, raw, at);
         let row = &mut self.builder.session.tool_calls[call];
         match tool {
             "terminal" | "execute_code" => row.category = "shell".into(),
@@ -172,8 +174,6 @@ impl Session {
             _ if tool.starts_with("browser_") => row.category = "web".into(),
             _ => {}
         }
-        let text = made.function.arguments.text();
-        let raw = Raw(text.as_bytes());
         let arguments = self.builder.arguments(call, raw);
         self.builder.session.tool_calls[call].args_bytes = made.function.arguments.len().into();
         changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), at);

@@ -217,18 +217,18 @@ impl<'a> Sample<'a> {
             self.builder.set_answer(&text_of(message.content));
         }
         for call in message.tool_calls.iter().flatten() {
-            self.call(call.id.as_str(), call.function.as_str(), call.arguments, at);
+            let (id, tool) = (call.id.as_str(), call.function.as_str());
+            let known = self.builder.session.tool_calls.len();
+            let index = self.builder.call_of(self.turn, id, tool, call.arguments, at);
+            if index == known {
+                self.describe(index, tool, call.arguments, at);
+            }
         }
     }
 
-    fn call(&mut self, id: &str, tool: &str, arguments: Raw<'_>, at: At) -> usize {
-        let is_new = self.builder.call_index(id).is_none();
-        let call = self.builder.call(id, tool, at);
-        if !is_new {
-            return call;
-        }
+    /// Adds what follows from the arguments of a new call.
+    fn describe(&mut self, call: usize, tool: &str, arguments: Raw<'_>, at: At) {
         let row = &mut self.builder.session.tool_calls[call];
-        row.turn = self.turn;
         row.category = match tool {
             "text_editor" => match arguments.read::<Editor<'_>>().command.as_str() {
                 "view" => "read".into(),
@@ -242,13 +242,20 @@ impl<'a> Sample<'a> {
         };
         let read = self.builder.arguments(call, arguments);
         changes::add_named_file(&mut self.builder, call, &read, arguments, Some(Operation::Update), at);
-        call
     }
 
     fn tool(&mut self, event: &Event<'a>, line: i64) {
         let time = event.timestamp.0;
         let at = At { line, time };
-        let call = self.call(event.id.as_str(), event.function.as_str(), event.arguments, at);
+        let (id, tool) = (event.id.as_str(), event.function.as_str());
+        let call = match self.builder.call_index(id) {
+            Some(call) => call,
+            None => {
+                let call = self.builder.call_of(self.turn, id, tool, event.arguments, at);
+                self.describe(call, tool, event.arguments, at);
+                call
+            }
+        };
         if let Some(agent) = event.agent.some() {
             subagents::add(&mut self.builder, agent, event.id.some(), at);
         }

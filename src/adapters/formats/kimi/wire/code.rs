@@ -196,11 +196,12 @@ impl Code {
             "content.part" if self.agent.is_none() => self.builder.set_answer(event.part.text.as_str()),
             "tool.call" => {
                 let id = self.call_id(event);
-                let call = self.builder.call(&id, event.name.as_str(), at);
                 // An object, or JSON as a string.
                 let text = event.args.text();
                 let is_text = event.args.0.first() == Some(&b'"');
-                self.builder.arguments(call, if is_text { Raw(text.as_bytes()) } else { event.args });
+                let arguments = if is_text { Raw(text.as_bytes()) } else { event.args };
+                let call = self.builder.call_of(None, &id, event.name.as_str(), arguments, at);
+                self.builder.arguments(call, arguments);
                 let row = &mut self.builder.session.tool_calls[call];
                 row.is_subagent = self.agent.is_some();
             }

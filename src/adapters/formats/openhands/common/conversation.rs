@@ -101,8 +101,7 @@ impl Conversation {
                 let arguments = event.tool_call.get().map_or(Raw::default(), |call| call.arguments);
                 let text = arguments.text();
                 let raw = if text.is_empty() { event.action } else { Raw(text.as_bytes()) };
-                let call = self.call(event.tool_call_id.as_str(), event.tool_name.as_str(), raw, at);
-                self.builder.session.tool_calls[call].turn = Some(turn);
+                self.call(Some(turn), event.tool_call_id.as_str(), event.tool_name.as_str(), raw, at);
                 self.last = if event.tool_name.as_str() == "finish" { Last::Answer } else { Last::Work };
             }
             "ObservationEvent" => {
@@ -191,8 +190,8 @@ impl Conversation {
         index
     }
 
-    fn call(&mut self, id: &str, tool: &str, arguments: Raw<'_>, at: At) -> usize {
-        let call = self.builder.call(id, tool, at);
+    fn call(&mut self, turn: Option<usize>, id: &str, tool: &str, arguments: Raw<'_>, at: At) -> usize {
+        let call = self.builder.call_of(turn, id, tool, arguments, at);
         let row = &mut self.builder.session.tool_calls[call];
         if let Some(category) = category_among(CATEGORIES, tool, Some(arguments)) {
             row.category = category.into();
@@ -212,7 +211,7 @@ impl Conversation {
         let call = match self.builder.call_index(id) {
             Some(call) => call,
             None if self.is_part && !id.is_empty() => {
-                self.call(id, event.tool_name.as_str(), Raw::default(), At { line, time: None })
+                self.call(None, id, event.tool_name.as_str(), Raw::default(), At { line, time: None })
             }
             None => return,
         };
@@ -358,8 +357,7 @@ impl Conversation {
                 let id = metadata.and_then(|it| it.tool_call_id.owned()).unwrap_or_else(own);
                 // In old evaluations, the arguments are members of the event.
                 let arguments = if event.args.is_empty() { Raw(raw) } else { event.args };
-                let call = self.call(&id, &name, arguments, at);
-                self.builder.session.tool_calls[call].turn = Some(turn);
+                self.call(Some(turn), &id, &name, arguments, at);
                 self.last = Last::Work;
             }
         }
@@ -391,7 +389,7 @@ impl Conversation {
             Some(call) => Some(call),
             None if self.is_part && id != "#" => {
                 let name = event.tool_call_metadata.get().and_then(|it| it.function_name.some());
-                Some(self.call(id, name.unwrap_or(&observation), Raw::default(), At { line, time: None }))
+                Some(self.call(None, id, name.unwrap_or(&observation), Raw::default(), At { line, time: None }))
             }
             // Old evaluations have no ids: a result follows its action.
             None if event.id.is_empty() => self.call.take(),

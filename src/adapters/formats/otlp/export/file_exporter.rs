@@ -334,7 +334,8 @@ impl Session {
 
     fn call(&mut self, span: &Span, agent: Option<(Option<&str>, &str)>) {
         let What::Call { id, tool, arguments, result, is_error } = &span.what else { return };
-        let index = self.builder.call(id, tool, At { line: span.line, time: span.started_at });
+        let at = At { line: span.line, time: span.started_at };
+        let index = self.builder.call_of(None, id, tool, Raw(arguments.as_bytes()), at);
         if !arguments.is_empty() {
             self.builder.arguments(index, Raw(arguments.as_bytes()));
         }

@@ -147,7 +147,10 @@ impl Session {
     pub(super) fn call_index(&mut self, id: Option<&str>, tool: &str, at: At) -> usize {
         let named = || format!("{tool}:{}", at.time.map_or(at.line, Time::micros));
         let id = id.map_or_else(|| Cow::Owned(named()), Cow::Borrowed);
-        let index = self.builder.call(&id, tool, at);
+        // A record that begins after the end of the call with its id is one of another call.
+        let ended_at = self.builder.call_index(&id).and_then(|known| self.builder.session.tool_calls[known].ended_at);
+        let is_later = at.time.zip(ended_at).is_some_and(|(time, end)| time > end);
+        let index = if is_later { self.builder.another_call(&id, tool, at) } else { self.builder.call(&id, tool, at) };
         let call = &mut self.builder.session.tool_calls[index];
         call.turn = call.turn.or(self.last_request);
         index

@@ -135,7 +135,8 @@ impl Chat {
                 has_calls = true;
                 let own_id = || Cow::Owned(format!("{} {at}", record.uuid.as_str()));
                 let id = function.id.some().map_or_else(own_id, Cow::Borrowed);
-                let call = self.builder.call(&id, function.name.as_str(), At { line, time: record.timestamp.0 });
+                let at = At { line, time: record.timestamp.0 };
+                let call = self.builder.call_of(self.turn, &id, function.name.as_str(), function.args, at);
                 if let Some(text) = self.builder.arguments(call, function.args).written() {
                     self.written.insert(call, ChangedLines::written(text));
                 }

@@ -142,9 +142,10 @@ impl Session {
             row.model.clone_from(&self.model);
         }
         for block in event.content.blocks.iter().filter(|it| it.kind.as_str() == "tool_use") {
-            let call = self.builder.call(block.id.as_str(), block.name.as_str(), At { line, time: None });
+            let at = At { line, time: None };
+            let call = self.builder.call_of(Some(turn), block.id.as_str(), block.name.as_str(), block.input, at);
             let row = &mut self.builder.session.tool_calls[call];
-            (row.turn, row.is_subagent, row.agent) = (turn.into(), parent.is_some(), agent.clone());
+            (row.is_subagent, row.agent) = (parent.is_some(), agent.clone());
             if row.category == "subagent" {
                 self.delegated.insert(row.call_id.to_string());
             }

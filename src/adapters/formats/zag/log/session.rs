@@ -36,6 +36,8 @@ pub(super) struct Session {
     is_backfilled: bool,
     has_answer: bool,
     has_calls: bool,
+    /// The kinds of sources that logged the calls: several may log one call.
+    sources: HashMap<usize, SharedStr>,
     has_result: bool,
     /// What users typed, by the rank of the source.
     prompts: BTreeMap<usize, Prompts>,
@@ -78,6 +80,7 @@ impl Session {
             is_backfilled: false,
             has_answer: false,
             has_calls: false,
+            sources: HashMap::default(),
             has_result: false,
             prompts: BTreeMap::new(),
             usages: Vec::new(),
@@ -181,7 +184,18 @@ impl Session {
         let number = || record.seq.get().map_or_else(|| hashed_id(bytes), |number| format!("#{number}"));
         let call_id = record.tool_id.owned().unwrap_or_else(number);
         let at = At { line, time };
-        let call = self.builder.call(&call_id, record.tool_name.as_str(), at);
+        let (tool, source) = (record.tool_name.as_str(), record.source_kind.as_str());
+        // The same source logs the next use of an id.
+        let is_other = |known: &usize| {
+            let row = &self.builder.session.tool_calls[*known];
+            let is_copy = row.occurred_at == time && time.is_some();
+            row.status != CallStatus::Incomplete && !is_copy && self.sources.get(known).is_some_and(|it| *it == source)
+        };
+        let call = match self.builder.call_index(&call_id).filter(is_other) {
+            Some(_) => self.builder.another_call(&call_id, tool, at),
+            None => self.builder.call(&call_id, tool, at),
+        };
+        self.sources.entry(call).or_insert_with(|| source.into());
         let row = &mut self.builder.session.tool_calls[call];
         if row.category == "other" {
             row.category = category(record.tool_kind.as_str()).into();
