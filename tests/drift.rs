@@ -185,6 +185,65 @@ fn an_unknown_part_of_a_known_record_is_named() {
     assert_eq!((health.unknown_records, sessions[0].unread.is_some()), (0, true));
 }
 
+/// Records of known families whose own type is unknown: they are named if they contain counts, and only then.
+#[test]
+fn unread_counts_in_records_of_known_families_are_named() {
+    const COUNTS: &str =
+        r#""usage":{"input_tokens":50,"output_tokens":9},"tokensIn":50,"tokens":{"input":50},"cost":0.5"#;
+    let after_first = |text: &str, words: &str, part: &str| {
+        let (before, after) = text.split_once(words).unwrap();
+        let (between, after) = after.split_once('[').unwrap();
+        format!("{before}{words}{between}[{part},{after}")
+    };
+    let cases = [
+        (
+            "claude-transcript/",
+            r#"{"type":"system","subtype":"made_up","uuid":"u9","timestamp":"2026-11-20T10:00:09.000Z",SESSION"more":{COUNTS}}"#,
+            "record/system/made_up",
+        ),
+        (
+            "claude-transcript/",
+            r#"{"type":"attachment","uuid":"u9","timestamp":"2026-11-20T10:00:09.000Z",SESSION"attachment":{"type":"made_up",COUNTS}}"#,
+            "record/attachment",
+        ),
+        (
+            "copilot-events/subagent",
+            r#"{"type":"assistant.made_up","id":"x","parentId":null,"timestamp":"2026-11-20T10:00:09.000Z","data":{COUNTS}}"#,
+            "record/assistant.made_up",
+        ),
+        (
+            "pi-session/compaction",
+            r#"{"type":"custom","customType":"made-up","id":"x","parentId":null,"timestamp":"2026-11-20T10:00:09.000Z","data":{COUNTS}}"#,
+            "custom/made-up",
+        ),
+        ("opencode-export/", r#"{"type":"made-up",COUNTS}"#, "part/made-up"),
+        ("ui_messages", r#"{"ts":1791448225010,"type":"say","say":"made_up","text":"{TEXT}"}"#, "say/made_up"),
+    ];
+    for (sample, record, name) in cases {
+        let path = samples().into_iter().find(|path| path.to_string_lossy().contains(sample)).unwrap();
+        let text = String::from_utf8(lines_of(&path)).unwrap();
+        let id = parse(&text).sessions[0].session_id.clone();
+        let with = |counts: &str| {
+            let record = record
+                .replace("SESSION", &format!(r#""sessionId":"{id}","version":"2.1.150","isSidechain":false,"#))
+                .replace("COUNTS", counts)
+                .replace("TEXT", &counts.replace('"', "\\\""));
+            let text = match sample {
+                "opencode-export/" => after_first(&text, "\"parts\"", &record),
+                "ui_messages" => after_first(&text, "", &record),
+                _ => format!("{}\n{record}\n", text.trim_end()),
+            };
+            let Parsed { health, sessions, .. } = parse(&text);
+            let names: Vec<_> = health.unknown_types.iter().map(|it| it.name.clone()).collect();
+            (names, sessions[0].unread.is_some())
+        };
+        assert_eq!(with(COUNTS), (vec![name.to_owned()], true), "{sample}");
+        if sample != "opencode-export/" {
+            assert_eq!(with(r#""text":"x""#), (Vec::new(), false), "{sample}");
+        }
+    }
+}
+
 #[test]
 fn no_sample_is_in_doubt() {
     let tables = frames_of(&settled(facts(Retention::None)));

@@ -13,7 +13,7 @@ use crate::model::health::{Health, Reason};
 use crate::model::places::Place;
 use crate::model::retention::Retention;
 use crate::model::session::{Capabilities, SessionResult};
-use crate::model::unknown::{self, UnknownType};
+use crate::model::unknown::{self, Contents, UnknownType};
 
 /// One format.
 #[derive(Debug)]
@@ -168,8 +168,22 @@ impl RecordErrors {
 
     /// Notes a part of a known record whose own type the adapter does not know, such as an item of a list. `what` is its place.
     pub fn unknown_part(&mut self, what: &str, part: Raw<'_>) {
-        let name = format!("{what}/{}", type_of(part.0));
-        self.parts.push(UnknownType { name, records: 1, first_line: 0, contents: contents_of(part.0) });
+        self.add_part(what, part, contents_of(part.0));
+    }
+
+    /// As [`Self::unknown_part`], only if the part contains token counts or costs: the type is one of many, of which none that is known
+    /// contains counts of its own.
+    pub fn unread_counts(&mut self, what: &str, part: Raw<'_>) {
+        let contents = contents_of(part.0);
+        if contents.has_counts {
+            self.add_part(what, part, contents);
+        }
+    }
+
+    fn add_part(&mut self, what: &str, part: Raw<'_>, contents: Contents) {
+        let kind = type_of(part.0);
+        let name = if kind.is_empty() { what.to_owned() } else { format!("{what}/{kind}") };
+        self.parts.push(UnknownType { name, records: 1, first_line: 0, contents });
     }
 
     /// Whether one of the counts is an impossible number; then that is noted.

@@ -131,7 +131,15 @@ impl Fold for Transcript {
 
 impl Transcript {
     fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
-        match record.kind.as_str() {
+        let kind = record.kind.as_str();
+        // The counts of a compaction are those of the context.
+        if matches!(kind, "system" | "attachment")
+            && !record.subtype.as_str().ends_with("compact_boundary")
+            && memchr::memmem::find(line.bytes, b"\"usage\"").is_some()
+        {
+            damage.unread_counts("record", Raw(line.bytes));
+        }
+        match kind {
             "assistant" | "user" | "system" | "progress" | "cost-state" | "pr-link" => {}
             "attachment" if record.attachment.as_ref().is_some_and(|it| it.is_prompt()) => {}
             "attachment" if record.attachment.as_ref().is_some_and(|it| it.is_offer()) => {

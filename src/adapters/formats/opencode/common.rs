@@ -12,6 +12,7 @@ use crate::adapters::shared::tools::PatchedFile;
 use crate::adapters::shared::{subagents, tools};
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
+use crate::json::Raw;
 use crate::json::fields::{Count, Number, Text};
 use crate::model::errors::ErrorKind;
 use crate::model::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Tokens, Turn};
@@ -309,6 +310,30 @@ impl Part<'_> {
         let event = compaction(builder, self.message_id.as_str(), at);
         event.code = self.auto.0.map(|it| if it { "auto" } else { "manual" }.into());
     }
+}
+
+/// Reads a part, and notes one of an unknown type.
+pub(crate) fn read_part<'a>(raw: Raw<'a>, damage: &mut RecordErrors) -> Part<'a> {
+    const KNOWN: [&str; 13] = [
+        "",
+        "text",
+        "reasoning",
+        "tool",
+        "step-start",
+        "step-finish",
+        "patch",
+        "snapshot",
+        "agent",
+        "file",
+        "subtask",
+        "compaction",
+        "retry",
+    ];
+    let part: Part<'a> = raw.read();
+    if !KNOWN.contains(&part.kind.as_str()) {
+        damage.unknown_part("part", raw);
+    }
+    part
 }
 
 /// Adds a compaction. Its identity is the prompt that requested it: the summary refers to the same prompt.

@@ -39,7 +39,7 @@
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
-use super::common::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on, with_runtime};
+use super::common::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on, read_part, with_runtime};
 use super::export::{Conversation, SHOWS};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
@@ -190,14 +190,14 @@ impl Fold for Database {
                 }
                 let parts = row.part.blocks.into_iter();
                 let parts: Vec<_> =
-                    parts.map(|block| (number, part(block.id, message.id.clone(), block.data))).collect();
+                    parts.map(|block| (number, part(block.id, message.id.clone(), block.data, damage))).collect();
                 self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
             }
             // A part whose message was deleted: its response counts.
             "part" => {
                 let role = word("assistant");
                 let message = Message { id: row.message_id, role, ..Message::default() };
-                let parts = [(number, part(row.id, message.id.clone(), row.data))];
+                let parts = [(number, part(row.id, message.id.clone(), row.data, damage))];
                 self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
             }
             "session_message" => {
@@ -239,8 +239,8 @@ fn word(word: &'static str) -> Text<'static> {
     Text(Some(word.into()))
 }
 
-fn part<'a>(id: Text<'a>, message_id: Text<'a>, data: Raw<'a>) -> Part<'a> {
-    Part { id, message_id, ..data.read() }
+fn part<'a>(id: Text<'a>, message_id: Text<'a>, data: Raw<'a>, damage: &mut RecordErrors) -> Part<'a> {
+    Part { id, message_id, ..read_part(data, damage) }
 }
 
 /// A message since 2.0.

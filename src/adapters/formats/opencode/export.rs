@@ -32,7 +32,9 @@
 
 use serde::Deserialize;
 
-use super::common::{Bill, Info, Message, Part, compaction, go_on, is_real, reasoning_is_inside, with_runtime};
+use super::common::{
+    Bill, Info, Message, Part, compaction, go_on, is_real, read_part, reasoning_is_inside, with_runtime,
+};
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
@@ -118,7 +120,8 @@ impl Fold for Exports {
             let line = places.line_of(raw);
             let entry: Entry<'_> = raw.read();
             let parts: Vec<Raw<'_>> = entry.parts.read();
-            let parts: Vec<(i64, Part<'_>)> = parts.iter().map(|part| (places.line_of(*part), part.read())).collect();
+            let parts: Vec<(i64, Part<'_>)> =
+                parts.iter().map(|raw| (places.line_of(*raw), read_part(*raw, damage))).collect();
             conversation.message(&entry.info, line, &parts, damage);
         }
         self.sessions.push(conversation.builder.finish());

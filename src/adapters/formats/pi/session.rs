@@ -226,6 +226,8 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
             event.code = Some("prompt-error".into());
             event.message = Some(brief(message));
         }
+        // Extensions write these.
+        "custom" => damage.unread_counts(&format!("custom/{}", record.custom_type.as_str()), record.data),
         _ => {}
     }
 }

@@ -169,6 +169,10 @@ impl Task {
             (_, "tool" | "command" | "use_mcp_server" | "browser_action_launch") | ("tool" | "command", _) => {
                 self.last = Last::Work;
             }
+            // The text of some types is JSON.
+            (say, _) if text.starts_with('{') && say != "task" => {
+                damage.unread_counts(&format!("say/{say}"), Raw(text.as_bytes()));
+            }
             _ => {}
         }
     }

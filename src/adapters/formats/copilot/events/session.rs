@@ -13,6 +13,7 @@ use crate::adapters::shared::repository::{of_remote, of_root};
 use crate::adapters::shared::{changes, tools, usage};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
+use crate::json::Raw;
 use crate::json::fields::Text;
 use crate::json::lines::Line;
 use crate::model::errors::{self, ErrorKind};
@@ -127,6 +128,9 @@ impl Session {
                 event.message = data.reason.owned();
             }
             "session.shutdown" => self.shutdown(record, line, damage),
+            // The context, and sums of what other records contain.
+            "session.usage_info" | "session.truncation" | "session.compaction_start" | "subagent.completed" => {}
+            kind if !kind.ends_with("_delta") => damage.unread_counts("record", Raw(line.bytes)),
             _ => {}
         }
     }
