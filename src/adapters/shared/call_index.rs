@@ -72,15 +72,15 @@ impl CallIndex {
     /// their order.
     pub(super) fn open(&self, first: usize, calls: &Rows<Box<ToolCall>>) -> usize {
         let Some(Reused { calls: same, last, is_copy }) = self.reused.get(&first) else { return first };
+        let read_last = same.get(*last).copied().unwrap_or(first);
         if *is_copy {
-            return same[*last];
+            return read_last;
         }
-        let is_open = |call: usize| calls[call].status == CallStatus::Incomplete;
-        let Some(newest) = (0..=*last).rev().take(MOST).find(|position| is_open(same[*position])) else {
-            return same[*last];
-        };
-        let is_parallel = |call: &usize| is_open(*call) && calls[*call].turn == calls[same[newest]].turn;
-        same[..=newest].iter().rev().copied().take(MOST).take_while(is_parallel).last().unwrap_or(same[newest])
+        let is_open = |call: &usize| calls[*call].status == CallStatus::Incomplete;
+        let newest_first = || same.iter().take(*last + 1).rev().take(MOST).copied();
+        let Some(newest) = newest_first().find(is_open) else { return read_last };
+        let is_parallel = |call: &usize| is_open(call) && calls[*call].turn == calls[newest].turn;
+        newest_first().skip_while(|call| *call != newest).take_while(is_parallel).last().unwrap_or(newest)
     }
 
     /// Finds the call of a record, and remembers that its record was read last.
@@ -88,10 +88,11 @@ impl CallIndex {
         let Some(Reused { calls: same, last, is_copy }) = self.reused.get_mut(&first) else {
             return request.is_of(&calls[first]).then_some(first);
         };
-        let position = (0..same.len()).rev().take(MOST).find(|position| request.is_of(&calls[same[*position]]))?;
-        *last = position;
-        *is_copy = calls[same[position]].status != CallStatus::Incomplete;
-        Some(same[position])
+        let newest_first = same.iter().enumerate().rev().take(MOST);
+        let (position, call) =
+            newest_first.map(|(at, call)| (at, *call)).find(|(_, call)| request.is_of(&calls[*call]))?;
+        (*last, *is_copy) = (position, calls[call].status != CallStatus::Incomplete);
+        Some(call)
     }
 
     /// Adds the first call of an id.

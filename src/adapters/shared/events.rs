@@ -59,8 +59,8 @@ impl Builder {
             |event: &&Event| event.kind == EventKind::PermissionDenial && event.call_id.as_ref() == Some(&call_id);
         let known = self.session.events.iter().filter(is_same).count();
         // The id may be that of several calls.
-        let is_denied = |call: &&Box<ToolCall>| call.status == CallStatus::Denied && call.call_id == call_id;
-        if known > 0 && known >= self.session.tool_calls.iter().filter(is_denied).count() {
+        let is_denied = |call: &ToolCall| call.status == CallStatus::Denied && call.call_id == call_id;
+        if known > 0 && known >= self.session.tool_calls.iter().filter(|call| is_denied(call)).count() {
             return;
         }
         let event = self.event(EventKind::PermissionDenial, at);

@@ -248,13 +248,12 @@ impl<'a> Sample<'a> {
         let time = event.timestamp.0;
         let at = At { line, time };
         let (id, tool) = (event.id.as_str(), event.function.as_str());
-        let call = match self.builder.call_index(id) {
-            Some(call) => call,
-            None => {
-                let call = self.builder.call_of(self.turn, id, tool, event.arguments, at);
-                self.describe(call, tool, event.arguments, at);
-                call
-            }
+        let call = if let Some(known) = self.builder.call_index(id) {
+            known
+        } else {
+            let call = self.builder.call_of(self.turn, id, tool, event.arguments, at);
+            self.describe(call, tool, event.arguments, at);
+            call
         };
         if let Some(agent) = event.agent.some() {
             subagents::add(&mut self.builder, agent, event.id.some(), at);
