@@ -4,7 +4,7 @@ use super::compute::{Overview, Tool};
 use super::style::{Look, Style, count, fitted, in_lines, is_narrow, name_of, share};
 use super::sums::{Top, TopSession};
 use crate::analysis::present::{UNKNOWN, grouped, named, short, visible};
-use crate::base::width::{cut, width};
+use crate::base::width::{cut, padded, width};
 
 /// The rows of a list at each level; 0 is the line.
 const ROWS: [usize; 5] = [0, 3, 5, 10, 20];
@@ -149,8 +149,9 @@ impl Numbers {
     }
 
     fn line(&self, name: &str, [first, second, third]: [&str; 3]) -> String {
-        let (names, [a, b, c]) = (self.names, self.cells);
-        format!("{name:names$}{first:>a$}{second:>b$}{third:>c$}")
+        let [a, b, c] = self.cells;
+        // Some characters of a name are two columns wide.
+        format!("{}{first:>a$}{second:>b$}{third:>c$}", padded(name, self.names))
     }
 }
 
@@ -231,6 +232,15 @@ pub(super) fn more(all: usize, shown: usize, look: &Look) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let columns = Numbers { names: 20, cells: [8, 6, 6] };
+        for name in ["shop", "日本語の長い名", "é"] {
+            let line = columns.line(&fitted(name, 20), ["1", "2", "3"]);
+            assert_eq!(width(&line), 40, "{line}");
+        }
+    }
 
     #[test]
     fn paths_are_shortened_to_their_last_names() {
