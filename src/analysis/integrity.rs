@@ -4,7 +4,7 @@ use polars::prelude::*;
 
 use crate::analysis::outcomes::frame::TRIAL_PASSED;
 use crate::analysis::rows::measure::{Measure, measure, rows};
-use crate::analysis::rows::{SESSION_KEY, Where};
+use crate::analysis::rows::{SESSION_KEY, Where, distinct_sessions};
 use crate::store::frames::tool_calls;
 
 /// The calls with a sign that ran: a refused or failed call changed nothing.
@@ -18,7 +18,7 @@ pub(super) const MEASURES: &[Measure] = &[
     rows("calls", "Calls with the sign"),
     measure("sessions", "Distinct sessions", || col(SESSION_KEY).n_unique().cast(DataType::Int64)),
     measure("passed_sessions", "Those of a trial that passed: results that the sign is about", || {
-        col(SESSION_KEY).filter(col(TRIAL_PASSED)).n_unique().cast(DataType::Int64)
+        distinct_sessions(col(TRIAL_PASSED))
     })
     .of_outcome(),
     measure("example_session", "The session of the first call", || first(tool_calls::SESSION_ID)),

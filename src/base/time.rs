@@ -89,6 +89,11 @@ impl Time {
         (EARLIEST..LATEST).contains(&micros).then_some(Self::from_micros(micros))
     }
 
+    /// The beginning of a day in UTC.
+    pub fn start_of(date: Date) -> Self {
+        Self::from_micros(i64::from(days(date)) * DAY)
+    }
+
     /// Whether its text is one that [`Self::parse`] accepts.
     pub fn can_be_parsed(self) -> bool {
         (EARLIEST..LATEST).contains(&self.micros())

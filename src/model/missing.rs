@@ -30,8 +30,8 @@ impl<'a> Content<'a> {
         Self { sessions, responses: sessions.iter().flat_map(names).collect() }
     }
 
-    /// Whether a session was billed for something that is not in this content. Where the log does not
-    /// show whether it is the same, nothing is missing.
+    /// Whether a session was billed for something that is not in this content. Nothing is missing where the log does not show whether it is
+    /// the same.
     pub(super) fn lacks_some_of(&self, session: &SessionResult) -> bool {
         if let Some(recording) = &session.recording {
             let mut recordings = self.sessions.iter().filter_map(|session| session.recording.as_ref());
@@ -82,6 +82,5 @@ fn is_at_least(total: &Total, other: &Total) -> bool {
         let of_models: f64 = total.models.iter().filter_map(|model| model.cost).sum();
         total.cost.unwrap_or(of_models)
     };
-    let counts = |total: &Total| total.tokens().kinds().map(|count| count.unwrap_or(0));
-    cost(total) >= cost(other) && counts(total).iter().zip(counts(other)).all(|(count, other)| *count >= other)
+    cost(total) >= cost(other) && other.tokens().fits(total.tokens())
 }

@@ -47,6 +47,11 @@ impl Tokens {
         self.total() == Some(0)
     }
 
+    /// Whether no count is larger than that of the whole. Unknown counts are taken as 0.
+    pub fn fits(self, whole: Self) -> bool {
+        self.kinds().into_iter().zip(whole.kinds()).all(|(part, whole)| part.unwrap_or(0) <= whole.unwrap_or(0))
+    }
+
     /// Combines each count of both by `join`.
     #[must_use]
     pub fn zip(self, other: Self, join: impl Fn(Option<i64>, Option<i64>) -> Option<i64>) -> Self {

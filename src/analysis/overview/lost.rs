@@ -38,12 +38,7 @@ fn short(losses: &[Loss], columns: usize, look: &Look) -> Vec<String> {
         let text = cut(&in_room(losses, room), room);
         return vec![look.styled(Style::Bold, title) + &text + &look.styled(Style::Dim, &command)];
     }
-    let mut lines = in_lines(&format!("{title}{}", in_room(losses, columns)), columns, 2);
-    if let Some(first) = lines.first_mut()
-        && let Some(rest) = first.strip_prefix(title)
-    {
-        *first = look.styled(Style::Bold, title) + rest;
-    }
+    let mut lines = look.in_lines_after(title, &in_room(losses, columns), columns);
     lines.extend(look.command(&command, columns).iter().map(|line| look.styled(Style::Dim, line)));
     lines
 }

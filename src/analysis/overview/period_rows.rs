@@ -3,13 +3,10 @@
 use std::fmt::Write as _;
 
 use super::compute::Overview;
-use super::style::{Look, Style, count, in_lines, name_of};
+use super::style::{Look, PAGE, Style, count, in_lines, name_of};
 use super::sums::Period;
 use crate::analysis::present::{UNKNOWN, counted, grouped, short};
 use crate::base::width::width;
-
-/// The width of the page, at whose end the time zone is.
-const PAGE: usize = 80;
 
 /// The space before the time zone.
 const GAP: usize = 2;

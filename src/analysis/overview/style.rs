@@ -5,7 +5,7 @@ use crate::analysis::present::{Currency, UNKNOWN};
 use crate::base::width::{cut, cut_start, padded, start, width};
 
 /// The width of an overview that is not for a terminal.
-const PAGE: usize = 80;
+pub(super) const PAGE: usize = 80;
 
 /// Narrower blocks have sentences and fewer columns in place of the usual tables.
 const NARROW: usize = 60;
@@ -57,6 +57,17 @@ impl Look {
 
     pub(super) fn cost(&self, sums: Sums) -> String {
         sums.cost().map_or_else(|| UNKNOWN.to_owned(), |cost| self.currency.amount(cost))
+    }
+
+    /// A text in lines of at most `columns`, as [`in_lines`] returns them, with its beginning in bold.
+    pub(super) fn in_lines_after(&self, title: &str, text: &str, columns: usize) -> Vec<String> {
+        let mut lines = in_lines(&format!("{title}{text}"), columns, 2);
+        if let Some(first) = lines.first_mut()
+            && let Some(rest) = first.strip_prefix(title)
+        {
+            *first = self.styled(Style::Bold, title) + rest;
+        }
+        lines
     }
 
     /// The width that blocks are laid out for.

@@ -91,14 +91,8 @@ impl<'o> List<'o> {
             let label = look.styled(Style::Bold, &format!("{label:LABEL$}"));
             return vec![label + &in_room(rows, columns.saturating_sub(LABEL))];
         }
-        let text = format!("{label}: {}", in_room(rows, (2 * columns).saturating_sub(label.len() + 4)));
-        let mut lines = in_lines(&text, columns, 2);
-        if let Some(first) = lines.first_mut()
-            && let Some(rest) = first.strip_prefix(&label)
-        {
-            *first = look.styled(Style::Bold, &label) + rest;
-        }
-        lines
+        let names = in_room(rows, (2 * columns).saturating_sub(label.len() + 4));
+        look.in_lines_after(&label, &format!(": {names}"), columns)
     }
 
     fn rows(self, look: &Look) -> Vec<Row<'o>> {

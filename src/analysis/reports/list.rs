@@ -17,7 +17,7 @@ use crate::analysis::rows::measure::{
     Formula, Measure, derived, float, max, measure, median, new, not_zero, percentile_90, percentile_95, ratio, rows,
     sum,
 };
-use crate::analysis::rows::{SESSION_KEY, Sessions, Table, Where, sum_of, sum_where};
+use crate::analysis::rows::{SESSION_KEY, Sessions, Table, Where, distinct_sessions, sum_of, sum_where};
 use crate::analysis::shipped::{self, Shipped};
 use crate::analysis::skills::{self, Skills};
 use crate::analysis::waste::{self, Waste};
@@ -453,10 +453,6 @@ fn has_ended_cleanly() -> Expr {
 fn cost_per_session(which: Expr) -> Expr {
     let sessions = distinct_sessions(col(turns::COST_USD).is_not_null().and(which));
     sum_of(turns::COST_USD, col(turns::COST_USD)) / not_zero(sessions.cast(DataType::Float64))
-}
-
-fn distinct_sessions(which: Expr) -> Expr {
-    col(SESSION_KEY).filter(which).n_unique().cast(DataType::Int64)
 }
 
 fn share_of(column: &str) -> Expr {

@@ -62,7 +62,7 @@ pub use projects::ProjectNames;
 pub(super) use projects::shown_project;
 pub(super) use report_rows::{Context, Extended, ReportRows, Sessions, Table, Top, Where};
 pub use scope::{Scope, Undated};
-pub(super) use session_key::{KEY, Key, SESSION_KEY};
+pub(super) use session_key::{KEY, Key, SESSION_KEY, distinct_sessions};
 pub(super) use sorted::Sorted;
 pub use sums::round;
 pub(super) use sums::{count_of, count_of_flag, known_sum, sum_of, sum_where};

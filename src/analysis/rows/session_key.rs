@@ -1,5 +1,7 @@
 //! The columns that identify a session.
 
+use polars::prelude::*;
+
 use crate::store::frames::sessions;
 
 /// The columns that identify a session.
@@ -10,3 +12,8 @@ pub(in crate::analysis) type Key = (String, String);
 
 /// The column of one value that identifies the session of a row, where a measure counts sessions.
 pub(in crate::analysis) const SESSION_KEY: &str = "session_key";
+
+/// The number of distinct sessions whose rows fulfil a condition.
+pub(in crate::analysis) fn distinct_sessions(condition: Expr) -> Expr {
+    col(SESSION_KEY).filter(condition).n_unique().cast(DataType::Int64)
+}

@@ -8,7 +8,7 @@ use super::frame::{
 };
 use crate::analysis::outcomes::{Interval, wilson_of};
 use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, ratio, sum};
-use crate::analysis::rows::{SESSION_KEY, known_sum};
+use crate::analysis::rows::{distinct_sessions, known_sum};
 use crate::store::frames::{sessions, turns};
 
 /// The pass rate of sessions with the skill.
@@ -21,10 +21,11 @@ pub(in crate::analysis) const PASS_RATE_WITHOUT: &str = "pass_rate_without";
 pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure(turns::COST_USD, "US dollars of the responses for which it was in effect", || known_sum(USED_COST_USD)),
     derived("share", "Share of the cost of all rows", || float(turns::COST_USD) / not_zero(col(turns::COST_USD).sum())),
-    measure("sessions", "Sessions that loaded or used it", || sessions_with(is_used())),
-    measure("loaded_sessions", "Sessions with a call that loaded it", || sessions_with(col(LOADS).gt(lit(0)))).wide(),
+    measure("sessions", "Sessions that loaded or used it", || distinct_sessions(is_used())),
+    measure("loaded_sessions", "Sessions with a call that loaded it", || distinct_sessions(col(LOADS).gt(lit(0))))
+        .wide(),
     measure("used_sessions", "Sessions with responses or calls for which it was in effect", || {
-        sessions_with(col(USED_TURNS).gt(lit(0)).or(col(USED_CALLS).gt(lit(0))))
+        distinct_sessions(col(USED_TURNS).gt(lit(0)).or(col(USED_CALLS).gt(lit(0))))
     })
     .wide(),
     sum(LOADS, "Calls that loaded it: of a tool for skills, or a read of its SKILL.md"),
@@ -35,7 +36,7 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure(sessions::TOOL_ERRORS, "Those that failed", || known_sum(FAILED_CALLS)).wide(),
     derived("error_rate", "tool_errors / tool_calls", || ratio(sessions::TOOL_ERRORS, sessions::TOOL_CALLS)),
     measure("offered_sessions", "Sessions whose log lists it among what the model can use", || {
-        sessions_with(col(OFFERS).gt(lit(0)))
+        distinct_sessions(col(OFFERS).gt(lit(0)))
     })
     .wide(),
     derived("cost_per_session_usd", "cost_usd / sessions", || ratio(turns::COST_USD, "sessions")).wide(),
@@ -47,10 +48,10 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
         known_sum(OFFERED_COST_USD)
     })
     .wide(),
-    measure("passed_with", "Judged sessions with it that passed", || sessions_with(is_used().and(col(HAS_PASSED))))
+    measure("passed_with", "Judged sessions with it that passed", || distinct_sessions(is_used().and(col(HAS_PASSED))))
         .wide(),
     measure("failed_with", "Judged sessions with it that did not", || {
-        sessions_with(is_used().and(col(HAS_PASSED).not()))
+        distinct_sessions(is_used().and(col(HAS_PASSED).not()))
     })
     .wide(),
     derived(PASS_RATE_WITH, "passed_with / (passed_with + failed_with)", || rate("passed_with", "failed_with")).wide(),
@@ -83,11 +84,6 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
 /// Whether a session loaded or used it. Totals of sessions count, too.
 fn is_used() -> Expr {
     [USED_TURNS, USED_CALLS, LOADS].map(|name| col(name).is_not_null()).into_iter().fold(lit(false), Expr::or)
-}
-
-/// The number of distinct sessions whose rows fulfil a condition.
-fn sessions_with(condition: Expr) -> Expr {
-    col(SESSION_KEY).filter(condition).n_unique().cast(DataType::Int64)
 }
 
 fn rate(passed: &str, failed: &str) -> Expr {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentlogs::analysis::present::counted;
 use agentlogs::analysis::session_ends::session_ends;
 use agentlogs::base::text::text_matches;
-use agentlogs::base::time::{self, DAY, Time};
+use agentlogs::base::time::Time;
 use agentlogs::model::session::SessionResult;
 use agentlogs::model::source::{SEPARATOR, file_of_history};
 use agentlogs::store::archive::{Archive, Writer, Written};
@@ -20,9 +20,10 @@ use super::summary::report_written;
 /// Deletes the sessions and commits before a day in UTC.
 pub fn before(archive: &Archive, day: Date) -> anyhow::Result<Outcome> {
     // An archive that does not exist is an error, and not created.
-    let sessions_before = archive.sums()?.sessions;
-    let day = Time::from_micros(i64::from(time::days(day)) * DAY);
+    archive.snapshot()?;
+    let day = Time::start_of(day);
     let mut writer = archive.write()?;
+    let sessions_before = archive.sums()?.sessions;
     writer.remove_verdicts_with_sessions()?;
     remove_sessions(archive, &writer, day)?;
     let written = writer.commit()?;

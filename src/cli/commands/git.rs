@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::analysis::working_directories::working_directories;
-use agentlogs::base::time::{self, DAY, Time};
+use agentlogs::base::time::{self, Time};
 use agentlogs::ingest::pull_requests;
 use agentlogs::ingest::repositories::{Options, Repository, Scanned, root_of};
 use agentlogs::model::history::History;
@@ -68,7 +68,7 @@ fn scan(args: GitScan, settings: &Settings) -> anyhow::Result<Outcome> {
         }
         return Ok(Outcome::NotAllDone);
     }
-    let since = args.since.map(|day| Time::from_micros(i64::from(time::days(day)) * DAY));
+    let since = args.since.map(Time::start_of);
     loop {
         let known = archive.histories()?;
         let (histories, is_complete) = scan_all(&repositories, &known, since);

@@ -77,12 +77,7 @@ pub(super) fn drop_restored(mut processes: Vec<Process>) -> Vec<Process> {
 pub(super) fn contains(total: &Total, own: Tokens, earlier: &Total) -> bool {
     let needed = earlier.tokens().plus(own);
     // A total of the main agent only may be that of its last prompt.
-    !has_fallen(earlier, total) && (!total.covers_subagents || fits(needed, total.tokens()))
-}
-
-/// Whether no count is larger than that of the whole. Unknown counts are taken as 0.
-pub(super) fn fits(part: Tokens, whole: Tokens) -> bool {
-    part.kinds().into_iter().zip(whole.kinds()).all(|(part, whole)| part.unwrap_or(0) <= whole.unwrap_or(0))
+    !has_fallen(earlier, total) && (!total.covers_subagents || needed.fits(total.tokens()))
 }
 
 /// Adds a process of the next file to the processes of the files before it. Captures of one process share results: they

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::processes::{contains, fits, has_fallen};
+use super::processes::{contains, has_fallen};
 use crate::base::time::Time;
 use crate::model::session::{Tokens, Total};
 use crate::model::tables::{Grain, TurnRow};
@@ -98,7 +98,7 @@ fn goes_on_from(last: &Total, next: &Total, between: Tokens) -> bool {
 /// Marks responses that the total cannot contain. Returns whether it contains any: a total that is smaller than the responses of its
 /// own process is of no use.
 fn mark_others(total: &Total, covered: &[usize], rows: &mut [TurnRow]) -> bool {
-    if fits(sum(rows, covered), total.tokens()) {
+    if sum(rows, covered).fits(total.tokens()) {
         return true;
     }
     // Earlier processes did not save their totals.
@@ -107,7 +107,7 @@ fn mark_others(total: &Total, covered: &[usize], rows: &mut [TurnRow]) -> bool {
         total.started_at.is_some() && time >= total.started_at
     };
     let (own, others): (Vec<usize>, Vec<usize>) = covered.iter().partition(|index| is_own(index));
-    let is_useful = !own.is_empty() && fits(sum(rows, &own), total.tokens());
+    let is_useful = !own.is_empty() && sum(rows, &own).fits(total.tokens());
     for index in if is_useful { &others } else { covered } {
         if let Some(row) = rows.get_mut(*index) {
             row.turn.is_of_killed = true;

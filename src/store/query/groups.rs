@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Expr, Function, GroupByExpr, Ident, NamedWindowExpr, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem,
-    SetExpr, TableAlias, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
+    SetExpr, TableAlias, TableFactor, TableWithJoins, Value,
 };
 
 use super::names::{contains_aggregate, is_aggregate, output_names};
 use super::scope::{Relation, column_name};
+use super::visit::visit_own_mut;
 
 /// Rewrites a SELECT with groups or aggregates, and the order of its query. These are the tables of its FROM.
 ///
@@ -32,7 +33,7 @@ pub(super) fn rewrite_groups(
         return Err("ROLLUP, CUBE and GROUPING SETS are not supported; write UNION ALL of several GROUP BY".to_owned());
     }
     let Some(keys) = keys_of(written, select, relations)? else { return Ok(()) };
-    let mut lift = Lift { keys, aggregates: Vec::new(), aliases: aliases_of(select), is_order: false, depth: 0 };
+    let mut lift = Lift { keys, aggregates: Vec::new(), aliases: aliases_of(select), is_order: false };
     let names = output_names(&select.projection);
     for (item, name) in select.projection.iter_mut().zip(names) {
         match item {
@@ -204,7 +205,6 @@ struct Lift {
     aliases: Vec<(String, Expr)>,
     /// Whether names of the result can be used.
     is_order: bool,
-    depth: usize,
 }
 
 impl Lift {
@@ -212,7 +212,7 @@ impl Lift {
         if self.is_order && matches!(expr, Expr::Identifier(name) if self.is_alias(&name.value)) {
             return Ok(());
         }
-        match expr.visit(self) {
+        match visit_own_mut(expr, |expr| self.replace(expr)) {
             ControlFlow::Continue(()) => Ok(()),
             ControlFlow::Break(error) => Err(error),
         }
@@ -248,25 +248,9 @@ impl Lift {
         let place = self.keys.iter().position(|(_, key)| *key == text);
         place.or_else(|| self.keys.iter().position(|(key, _)| is_same(key)))
     }
-}
 
-impl VisitorMut for Lift {
-    type Break = String;
-
-    fn pre_visit_query(&mut self, _: &mut Query) -> ControlFlow<String> {
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<String> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
-        if self.depth > 0 {
-            return ControlFlow::Continue(());
-        }
+    /// Puts the column of the subquery in the place of a group or an aggregate.
+    fn replace(&mut self, expr: &mut Expr) -> ControlFlow<String> {
         if let Some(place) = self.key(expr) {
             *expr = Expr::Identifier(Ident::with_quote('"', key_name(place)));
             return ControlFlow::Continue(());

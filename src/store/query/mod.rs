@@ -20,6 +20,7 @@ mod subqueries;
 mod tests;
 mod types;
 mod values;
+mod visit;
 mod windows;
 
 pub use error::Error;

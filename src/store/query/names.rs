@@ -2,11 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem, Visit, Visitor,
-};
+use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem};
 
 use super::scope::column_name;
+use super::visit::visit_own;
 
 /// Functions that compute one value of many rows.
 const AGGREGATES: &[&str] = &[
@@ -56,32 +55,11 @@ pub(super) fn is_aggregate(function: &Function) -> bool {
 
 /// Whether an expression contains an aggregate that is no window, except those of its subqueries.
 pub(super) fn contains_aggregate(expr: &Expr) -> bool {
-    struct Aggregates {
-        depth: usize,
-    }
-    impl Visitor for Aggregates {
-        type Break = ();
-
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth += 1;
-            ControlFlow::Continue(())
-        }
-
-        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth -= 1;
-            ControlFlow::Continue(())
-        }
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Function(function) if self.depth == 0 && function.over.is_none() && is_aggregate(function) => {
-                    ControlFlow::Break(())
-                }
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-    expr.visit(&mut Aggregates { depth: 0 }).is_break()
+    let visited = visit_own(expr, |expr| match expr {
+        Expr::Function(function) if function.over.is_none() && is_aggregate(function) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    visited.is_break()
 }
 
 /// The names of the columns of a result. Those without an alias have the name of the first column in them, or their text if another one

@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     Cte, Expr, Ident, ObjectNamePart, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins,
-    Visit, Visitor, WildcardAdditionalOptions,
+    WildcardAdditionalOptions,
 };
 
 use super::parse::parsed_query;
+use super::visit::{contains_query, visit_own};
 
 /// The columns of the tables, by name.
 pub(super) type Tables = BTreeMap<String, Vec<String>>;
@@ -178,60 +179,31 @@ pub(super) struct Uses {
 
 /// Which of these tables the columns of an expression belong to.
 pub(super) fn uses(expr: &Expr, relations: &[Relation]) -> Uses {
-    let mut finder = Finder { relations, uses: Uses::default(), depth: 0 };
-    let _: ControlFlow<()> = expr.visit(&mut finder);
-    finder.uses
-}
-
-struct Finder<'a> {
-    relations: &'a [Relation],
-    uses: Uses,
-    depth: usize,
-}
-
-impl Visitor for Finder<'_> {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.uses.has_query = true;
-        self.depth += 1;
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-        self.depth -= 1;
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        if self.depth > 0 {
-            return ControlFlow::Continue(());
-        }
+    let mut uses = Uses { has_query: contains_query(expr), ..Uses::default() };
+    let _: ControlFlow<()> = visit_own(expr, |expr| {
         let place = match expr {
-            Expr::Identifier(name) => self.place_of(&name.value),
+            Expr::Identifier(name) => place_of(&name.value, relations),
             Expr::CompoundIdentifier(names) => {
                 let table = names.first().map(|it| it.value.as_str());
-                self.relations.iter().position(|relation| Some(relation.name.value.as_str()) == table)
+                relations.iter().position(|relation| Some(relation.name.value.as_str()) == table)
             }
             _ => return ControlFlow::Continue(()),
         };
         match place {
-            Some(place) => self.uses.places.push(place),
-            None => self.uses.undecided = Some(expr.to_string()),
+            Some(place) => uses.places.push(place),
+            None => uses.undecided = Some(expr.to_string()),
         }
         ControlFlow::Continue(())
-    }
+    });
+    uses
 }
 
-impl Finder<'_> {
-    /// The only table that has a column of that name.
-    fn place_of(&self, column: &str) -> Option<usize> {
-        let has = |relation: &Relation| relation.columns.as_ref().map(|it| it.iter().any(|name| name == column));
-        let mut can =
-            self.relations.iter().enumerate().filter(|(_, it)| has(it) != Some(false)).map(|(place, _)| place);
-        match (can.next(), can.next()) {
-            (Some(only), None) => Some(only),
-            _ => None,
-        }
+/// The only one of these tables that has a column of that name.
+fn place_of(column: &str, relations: &[Relation]) -> Option<usize> {
+    let has = |relation: &Relation| relation.columns.as_ref().map(|it| it.iter().any(|name| name == column));
+    let mut can = relations.iter().enumerate().filter(|(_, it)| has(it) != Some(false)).map(|(place, _)| place);
+    match (can.next(), can.next()) {
+        (Some(only), None) => Some(only),
+        _ => None,
     }
 }

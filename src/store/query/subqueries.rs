@@ -4,12 +4,13 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, Expr, GroupByExpr, Ident, Query, Select, SelectItem, SetExpr, TableAlias, TableFactor,
-    TableWithJoins, Value, Visit, Visitor,
+    TableWithJoins, Value,
 };
 
 use super::conditions::{all, conjuncts};
 use super::names::contains_aggregate;
 use super::scope::{Relation, Scope, factors};
+use super::visit::visit_own;
 
 /// The name of the subquery for polars.
 const NAME: &str = "rows of subquery";
@@ -156,31 +157,12 @@ impl Both<'_> {
 
 /// The columns in an expression, except those in its subqueries.
 fn columns_in(expr: &Expr) -> Vec<Expr> {
-    struct Columns {
-        found: Vec<Expr>,
-        depth: usize,
-    }
-    impl Visitor for Columns {
-        type Break = ();
-
-        fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth += 1;
-            ControlFlow::Continue(())
+    let mut found = Vec::new();
+    let _: ControlFlow<()> = visit_own(expr, |expr| {
+        if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
+            found.push(expr.clone());
         }
-
-        fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
-            self.depth -= 1;
-            ControlFlow::Continue(())
-        }
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            if self.depth == 0 && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)) {
-                self.found.push(expr.clone());
-            }
-            ControlFlow::Continue(())
-        }
-    }
-    let mut columns = Columns { found: Vec::new(), depth: 0 };
-    let _: ControlFlow<()> = expr.visit(&mut columns);
-    columns.found
+        ControlFlow::Continue(())
+    });
+    found
 }

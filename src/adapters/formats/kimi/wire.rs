@@ -46,6 +46,7 @@
 
 use foldhash::{HashMap, HashMapExt as _};
 
+use self::call_ids::{id_of_call, is_of_agent};
 use self::code::Code;
 use self::records::{Message, Payload, Record};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
@@ -65,6 +66,7 @@ use crate::model::session::{
     CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Tokens, ToolCall,
 };
 
+mod call_ids;
 mod code;
 mod records;
 
@@ -114,18 +116,9 @@ struct Agent {
 }
 
 impl Agent {
-    /// The id of a call among those of all agents. Ids are the tool and a number; each agent has numbers of its own.
-    fn call_id(&self, id: &str) -> String {
-        match &self.id {
-            Some(agent) => format!("{agent} {id}"),
-            None => id.to_owned(),
-        }
-    }
-
-    /// Whether it made the call with an id of [`Self::call_id`].
+    /// Whether it made the call with an id of [`id_of_call`].
     fn has_called(&self, id: &str) -> bool {
-        let Some(agent) = &self.id else { return true };
-        id.strip_prefix(agent.as_str()).is_some_and(|rest| rest.starts_with(' '))
+        self.id.as_ref().is_none_or(|agent| is_of_agent(agent, id))
     }
 }
 
@@ -357,9 +350,9 @@ fn call(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, at:
     GrowingCall { call, arguments: payload.function.arguments.as_str().to_owned() }
 }
 
-/// The id of a call: see [`Agent::call_id`].
+/// The id of a call: see [`id_of_call`].
 fn call_id(agent: Option<&Agent>, id: &Text<'_>) -> String {
-    agent.map_or_else(|| id.as_str().to_owned(), |agent| agent.call_id(id.as_str()))
+    id_of_call(agent.and_then(|agent| agent.id.as_deref()), id)
 }
 
 /// Types that are known besides those that are used.

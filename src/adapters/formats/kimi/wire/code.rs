@@ -7,6 +7,7 @@ use foldhash::{HashSet, HashSetExt as _};
 
 pub(super) use self::records::Record;
 use self::records::{Event, Message, Origin};
+use super::call_ids::id_of_call;
 use super::records::Part;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
@@ -219,10 +220,7 @@ impl Code {
     }
 
     fn call_id(&self, event: &Event<'_>) -> String {
-        match &self.agent {
-            Some(agent) => format!("{agent} {}", event.tool_call_id.as_str()),
-            None => event.tool_call_id.as_str().to_owned(),
-        }
+        id_of_call(self.agent.as_deref(), &event.tool_call_id)
     }
 
     fn step(&mut self, event: &Event<'_>, at: At, damage: &mut RecordErrors) {
