@@ -131,7 +131,7 @@ fn modules_only_declare_and_reexport() {
 const KNOWN_NAMES_OF_COLUMNS: &[(&str, usize, &str)] = &[
     ("analysis/export/otlp/endpoint.rs", 1, "a member of an answer"),
     ("analysis/present/structure.rs", 10, "members of sessions as JSON"),
-    ("analysis/rows/dimension.rs", 6, "names of dimensions"),
+    ("analysis/selection/dimension.rs", 6, "names of dimensions"),
     ("analysis/statusline/input.rs", 1, "a member of the runtime's document"),
     ("cli/settings/formats.rs", 8, "members of a description of a format"),
 ];
@@ -249,32 +249,63 @@ fn declaring<'m>(modules: &'m BTreeMap<ModulePath, Module>, path: &[String], dep
     Some(exported.unwrap_or(module))
 }
 
-/// No file imports a file that imports it, not even through others. `mod.rs` files only declare and re-export, so that they do not
-/// count.
-#[test]
-fn files_import_each_other_in_no_circle() {
+/// What each file imports. `mod.rs` files only declare and re-export, so that they do not count.
+fn imports_of_files() -> BTreeMap<String, BTreeSet<String>> {
     let modules = modules();
     let is_map = |file: &str| file.ends_with("/mod.rs");
-    let imports: BTreeMap<&str, BTreeSet<&str>> = modules
-        .values()
-        .filter(|module| !is_map(&module.file))
-        .map(|module| {
-            let found = module.imports.iter().filter_map(|path| declaring(&modules, path, 0));
-            (&*module.file, found.map(|it| &*it.file).filter(|file| !is_map(file) && *file != module.file).collect())
-        })
-        .collect();
-    let reaches_itself = |file: &str| {
+    let code = modules.values().filter(|module| !is_map(&module.file));
+    let imports = code.map(|module| {
+        let found = module.imports.iter().filter_map(|path| declaring(&modules, path, 0)).map(|it| it.file.clone());
+        (module.file.clone(), found.filter(|file| !is_map(file) && *file != module.file).collect())
+    });
+    imports.collect()
+}
+
+/// The names of which each is reached from itself.
+fn in_circles(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<&str> {
+    let reaches_itself = |name: &str| {
         let mut seen = BTreeSet::new();
-        let mut open: Vec<&str> = imports[file].iter().copied().collect();
+        let mut open: Vec<&str> = imports[name].iter().map(String::as_str).collect();
         while let Some(next) = open.pop() {
             if seen.insert(next) {
-                open.extend(imports.get(next).into_iter().flatten());
+                open.extend(imports.get(next).into_iter().flatten().map(String::as_str));
             }
         }
-        seen.contains(file)
+        seen.contains(name)
     };
-    let in_circles: Vec<&str> = imports.keys().copied().filter(|file| reaches_itself(file)).collect();
-    assert!(in_circles.is_empty(), "these files import each other in circles: {in_circles:#?}");
+    imports.keys().map(String::as_str).filter(|name| reaches_itself(name)).collect()
+}
+
+/// No file imports a file that imports it, not even through others.
+#[test]
+fn files_import_each_other_in_no_circle() {
+    let imports = imports_of_files();
+    let circles = in_circles(&imports);
+    assert!(circles.is_empty(), "these files import each other in circles: {circles:#?}");
+}
+
+/// The same of the directories and files in each directory: what is in one of them counts as the directory.
+#[test]
+fn directories_import_each_other_in_no_circle() {
+    let imports = imports_of_files();
+    let parents = |file: &str| file.match_indices('/').map(|(end, _)| file[..=end].to_owned()).collect::<Vec<_>>();
+    let directories: BTreeSet<String> = imports.keys().flat_map(|file| parents(file)).collect();
+    assert!(directories.len() > 100, "{}", directories.len());
+    for directory in directories {
+        let child = |file: &str| {
+            let name = file.strip_prefix(&*directory)?.split(['/', '.']).next()?;
+            Some(name.to_owned())
+        };
+        let mut of_children: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (file, imported) in &imports {
+            if let Some(own) = child(file) {
+                let others = imported.iter().filter_map(|file| child(file)).filter(|other| *other != own);
+                of_children.entry(own.clone()).or_default().extend(others);
+            }
+        }
+        let circles = in_circles(&of_children);
+        assert!(circles.is_empty(), "in src/{directory} these import each other in circles: {circles:#?}");
+    }
 }
 
 /// The module that a line of a map names: the indented name, at least two spaces, and what it is for.

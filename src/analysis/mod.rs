@@ -20,6 +20,7 @@ pub mod present;
 pub mod reports;
 mod requests;
 pub mod rows;
+pub mod selection;
 pub mod session_ends;
 pub mod shipped;
 pub mod show;

@@ -4,6 +4,7 @@ pub mod compact_option;
 pub(crate) mod hash;
 pub mod line_sketch;
 pub mod rows;
+pub mod split;
 pub mod text;
 pub mod time;
 #[cfg(feature = "archive")]

@@ -8,6 +8,7 @@ use std::fmt;
 use foldhash::{HashMap, HashSet};
 
 use self::near::{About, NearestReports, common_directories};
+use crate::base::split::base_name;
 use crate::model::source::Source;
 use crate::model::tables::{Tables, VerdictRow};
 use crate::model::verdict::{ImportedVerdict, MatchedBy, Verdict};
@@ -214,7 +215,7 @@ impl SessionKeys {
             found.into_iter().flatten().copied().filter(&is_eligible).collect()
         };
         if let Some(log) = &verdict.log {
-            let end = log.rsplit(['/', '\\']).next().unwrap_or(log);
+            let end = base_name(log);
             let mut found = eligible(self.by_name.get(end));
             found.retain(|index| self.sessions.get(*index).is_some_and(|session| is_end_of(log, &session.path)));
             return self.only(&found, format!("a log {log}"), MatchedBy::Path);

@@ -2,6 +2,7 @@
 
 use super::tools;
 use crate::base::line_sketch::{self, SKETCH};
+use crate::base::split;
 use crate::base::text::SharedStr;
 
 /// The bytes at the beginning of a file that is written whole whose lines are in its sketch. They have enough lines, and the time for
@@ -34,7 +35,7 @@ impl Sketch {
     pub fn of_text(text: &str) -> Self {
         let mut sketch = Self::default();
         let head = text.as_bytes().get(..HEAD).map_or(text.len(), |head| memchr::memrchr(b'\n', head).unwrap_or(0));
-        tools::lines(text.get(..head).unwrap_or_default()).for_each(|line| sketch.add(line.as_bytes()));
+        split::lines(text.get(..head).unwrap_or_default()).for_each(|line| sketch.add(line.as_bytes()));
         sketch
     }
 

@@ -7,6 +7,7 @@ use super::builder::Builder;
 use super::changed_lines::{ChangedLines, Sketch};
 use super::tools;
 use super::tools::Arguments;
+use crate::base::split;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Text};
 use crate::model::session::Operation;
@@ -87,7 +88,7 @@ fn search_replace_lines(diff: &str) -> Option<ChangedLines> {
     let (mut old, mut new) = (Vec::new(), Vec::new());
     let mut part = Part::Outside;
     let mut sum: Option<ChangedLines> = None;
-    for line in tools::lines(diff) {
+    for line in split::lines(diff) {
         match part {
             Part::Outside if matches!(line, "<<<<<<< SEARCH" | "------- SEARCH") => part = Part::Old,
             Part::Outside => {}

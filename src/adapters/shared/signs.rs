@@ -8,8 +8,7 @@ use regex::bytes::Regex;
 use serde_json::Value;
 
 use super::history;
-use super::shell::base_name;
-use super::tools::lines;
+use crate::base::split::{base_name, lines};
 use crate::json::Raw;
 use crate::model::session::{CommandKind, Operation, Sign};
 

@@ -3,7 +3,8 @@
 use super::amounts::Amounts;
 use super::key::{By, Key};
 use super::question::Question;
-use crate::analysis::rows::Error;
+use crate::analysis::selection::Error;
+use crate::base::split::base_name;
 use crate::base::text::text_matches;
 use crate::base::time::{Day, Time};
 use crate::ingest::bill_files::BillLine;
@@ -69,7 +70,7 @@ impl Billed {
     /// The name of a project on the bill: that of the logs, or the last part of its path.
     pub fn project_of<'t>(&self, logged: &'t str) -> &'t str {
         let has = |name: &str| self.lines.iter().any(|line| line.project.as_deref() == Some(name));
-        let last = logged.rsplit(['/', '\\']).next().unwrap_or(logged);
+        let last = base_name(logged);
         if !has(logged) && has(last) { last } else { logged }
     }
 }

@@ -10,7 +10,8 @@ use super::logged::{Logged, OfOthers};
 use super::question::Question;
 use super::row::{Measure, Row};
 use super::sums::Sums;
-use crate::analysis::rows::{Error, Frames, LeftOut};
+use crate::analysis::rows::Frames;
+use crate::analysis::selection::{Error, LeftOut};
 use crate::base::time::Day;
 use crate::ingest::bill_files::BillLine;
 

@@ -1,7 +1,8 @@
 //! What is compared, and how.
 
 use super::key::By;
-use crate::analysis::rows::{Cost, Scope};
+use crate::analysis::rows::Cost;
+use crate::analysis::selection::Scope;
 use crate::prices::Catalog;
 use crate::store::frames::{sessions, turns};
 

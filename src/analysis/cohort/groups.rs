@@ -3,7 +3,8 @@
 use polars::prelude::*;
 
 use super::read::Cohort;
-use crate::analysis::rows::{Error, Frames, Grouping, Unjudged};
+use crate::analysis::rows::{Frames, Unjudged};
+use crate::analysis::selection::{Error, Grouping};
 
 /// The values of the dimensions; `None` is unknown.
 pub(in crate::analysis) type Values = Vec<Option<String>>;

@@ -3,7 +3,8 @@
 use polars::prelude::*;
 
 use crate::analysis::outcomes::frame::{Trial, all_trials};
-use crate::analysis::rows::{self, Error, Frames, Judged, Key, LeftOut, Scope, Unjudged};
+use crate::analysis::rows::{Frames, Judged, Key, Unjudged};
+use crate::analysis::selection::{self, Error, LeftOut, Scope};
 use crate::store::frames::{sessions, verdicts};
 
 /// The tables that a cohort is read from.
@@ -58,7 +59,7 @@ impl Cohort {
         scope: &Scope,
         unjudged: Unjudged,
     ) -> Result<(Self, LeftOut), Error> {
-        let (sessions, left_out) = rows::sessions(tables, scope)?;
+        let (sessions, left_out) = selection::sessions(tables, scope)?;
         Ok((Self::of(&sessions, tables, unjudged)?, left_out))
     }
 

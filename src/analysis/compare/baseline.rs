@@ -7,7 +7,8 @@ use crate::analysis::cohort::means::{MEANS, Mean};
 use crate::analysis::cohort::permutation::{is_larger, permutations};
 use crate::analysis::cohort::read::Cohort;
 use crate::analysis::outcomes::statistics::{holm, mean};
-use crate::analysis::rows::{Error, Frames, LeftOut, Scope, Unjudged};
+use crate::analysis::rows::{Frames, Unjudged};
+use crate::analysis::selection::{Error, LeftOut, Scope};
 
 /// A mean of the baseline and of the sessions that are compared with it.
 #[derive(Debug, Clone, PartialEq)]

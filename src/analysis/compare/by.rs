@@ -10,7 +10,8 @@ use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::outcomes::statistics::{fisher, holm, wilson};
 use crate::analysis::present::named;
 use crate::analysis::reports::with_reports;
-use crate::analysis::rows::{Cost, Error, Frames, Grouping, Judged, LeftOut, Scope, Sessions, Unjudged};
+use crate::analysis::rows::{Cost, Frames, Judged, Sessions, Unjudged};
+use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 
 /// The most cohorts that are compared: those with most sessions.
 const MAX_COHORTS: usize = 12;

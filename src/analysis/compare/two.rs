@@ -8,7 +8,8 @@ use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::outcomes::pairs::{self, MIN_PAIRS, Paired, Tasks};
 use crate::analysis::outcomes::statistics::holm;
 use crate::analysis::reports::with_reports;
-use crate::analysis::rows::{Error, Frames, Judged, LeftOut, Scope, Unjudged};
+use crate::analysis::rows::{Frames, Judged, Unjudged};
+use crate::analysis::selection::{Error, LeftOut, Scope};
 
 /// The comparison of two cohorts.
 #[derive(Debug)]

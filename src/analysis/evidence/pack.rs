@@ -10,7 +10,8 @@ use super::read::{self, Failure, Session};
 use super::steps::{Step, nearest};
 use crate::analysis::failures::CLASSES;
 use crate::analysis::outcomes::sets::{HELD_OUT, set_of_task};
-use crate::analysis::rows::{Error, Frames, LeftOut, Scope};
+use crate::analysis::rows::Frames;
+use crate::analysis::selection::{Error, LeftOut, Scope};
 
 /// How many steps before and after the decisive one are shown.
 const BEFORE: usize = 3;

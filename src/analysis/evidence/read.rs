@@ -9,7 +9,8 @@ use crate::analysis::failures::frame::{
     FAILURE_CLASS, FAILURE_LINE, FAILURE_PATH, FAILURE_SIGN, TABLES as OF_FAILURES, failures,
 };
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
-use crate::analysis::rows::{self, Error, Frames, KEY, Key, LeftOut, Scope};
+use crate::analysis::rows::{Frames, KEY, Key};
+use crate::analysis::selection::{self, Error, LeftOut, Scope};
 use crate::store::frames::{TypedRows as _, rows, sessions, tool_calls, verdicts};
 
 /// The tables that a pack needs.
@@ -86,7 +87,7 @@ rows! {
 /// The sessions in scope that failed, and those of which a trial of the same tasks passed, the most expensive first.
 pub(super) fn sessions(tables: &Frames, scope: &Scope) -> Result<(Vec<Session>, LeftOut), Error> {
     let keys = || KEY.map(col);
-    let (rows, left_out) = rows::sessions(tables, scope)?;
+    let (rows, left_out) = selection::sessions(tables, scope)?;
     // Only its own columns: a filter by outcome or class has added others.
     let own = keys().into_iter().chain([sessions::CANONICAL_MODEL, sessions::AGENT, sessions::COST_USD].map(col));
     let rows = rows.select(own.collect::<Vec<_>>());

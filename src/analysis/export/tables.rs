@@ -8,7 +8,8 @@ use polars::prelude::*;
 use super::file::{Access, write_file};
 use super::verdicts::OF_VERDICTS;
 use crate::analysis::present;
-use crate::analysis::rows::{self, Frames, LeftOut, Scope};
+use crate::analysis::rows::Frames;
+use crate::analysis::selection::{self, LeftOut, Scope};
 use crate::store::frames::{TABLES_OF_FILES, TABLES_OF_REPOSITORIES, schema, sessions, turns};
 use crate::store::{arrow_stream, parquet};
 
@@ -44,8 +45,8 @@ impl FileKind {
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), rows::Error> {
-    let (sessions, left_out) = rows::sessions(tables, scope)?;
+pub fn in_scope(tables: &Frames, scope: &Scope) -> Result<(Frames, LeftOut), selection::Error> {
+    let (sessions, left_out) = selection::sessions(tables, scope)?;
     // Collected once for all tables.
     let sessions = sessions.select([col(turns::RUNTIME), col(turns::SESSION_ID)]).collect()?;
     let key = [col(turns::RUNTIME), col(turns::SESSION_ID)];

@@ -7,14 +7,12 @@
 //! errors    the class of an error
 //! rules     the rows of a session -> its class, with the line that shows it
 //! frame     the classes as columns of sessions
-//! listed    the failed sessions as a list
 //! measures  the columns of `report failures`
 //! ```
 
 mod class;
 mod errors;
 pub(super) mod frame;
-mod listed;
 mod measures;
 mod read;
 mod rows;
@@ -23,5 +21,4 @@ mod rules;
 pub use class::{CLASSES, Class};
 pub(super) use frame::Failures;
 pub use frame::TABLES as FAILED_TABLES;
-pub use listed::failed_sessions;
 pub(super) use measures::MEASURES;

@@ -8,6 +8,7 @@ use super::rows::{Call, Ending, Event, Place, Turn};
 use crate::analysis::rows::{
     Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, hash_of, is_answer, needs_no_check,
 };
+use crate::base::split::base_name;
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::store::frames::{TypedRows, events, for_each_batch, rows, tool_calls, turns};
@@ -116,7 +117,7 @@ const SCRATCH: &[&str] = &["debug", "repro", "replicat", "scratch"];
 
 /// Whether a file only reproduces the problem, by its name.
 fn is_scratch(path: &str) -> bool {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    let name = base_name(path).to_ascii_lowercase();
     SCRATCH.iter().any(|word| name.contains(word)) && !name.starts_with("test")
 }
 

@@ -8,7 +8,8 @@ use super::sums::{Day, Period, Sums, Top, TopSession, Turns};
 use super::turns::turns;
 use crate::analysis::limits::{ActiveWindows, Window};
 use crate::analysis::reports::LowerBound;
-use crate::analysis::rows::{Cost, Error, Frames, Grouping, Scope, Table};
+use crate::analysis::rows::{Cost, Frames, Table};
+use crate::analysis::selection::{Error, Grouping, Scope};
 use crate::base::time::Time;
 use crate::store::frames::{limits, sessions, sources, time_value, tool_calls, turns, unknown_records};
 

@@ -5,7 +5,8 @@ use polars::prelude::*;
 use super::periods::Calendar;
 use super::sums::{Row, Summing, Turns};
 use crate::analysis::limits::ActiveWindows;
-use crate::analysis::rows::{Cost, Error, Frames, Grouping, Scope, Table};
+use crate::analysis::rows::{Cost, Frames, Table};
+use crate::analysis::selection::{Error, Grouping, Scope};
 use crate::store::frames::{TypedRows, computed_columns, for_each_batch, rows, turns};
 
 computed_columns! {

@@ -2,7 +2,8 @@
 
 use polars::prelude::DataFrame;
 
-use crate::analysis::rows::{Judged, LeftOut};
+use crate::analysis::rows::Judged;
+use crate::analysis::selection::LeftOut;
 use crate::analysis::skills::{PASS_RATE_WITH, PASS_RATE_WITHOUT};
 
 /// The result of a report.

@@ -8,9 +8,9 @@ use super::own_rows::Errors;
 use crate::analysis::behaviour::add_measures;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::rows::{
-    self, Cost, Error, Frames, Grouping, LeftOut, NONE, ReportRows, Scope, Sessions, Table, Unjudged, Within, count_of,
-    sum_where,
+    self, Cost, Frames, NONE, ReportRows, Sessions, Table, Unjudged, Within, count_of, sum_where,
 };
+use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::analysis::shipped::{self, Shipped, has_history, rows_of_shares};
 use crate::analysis::waste::{CAUSE, Waste, rows_of_waste};
 use crate::prices::Catalog;

@@ -2,7 +2,7 @@
 
 use super::list::REPORTS;
 use super::spec::Report;
-use crate::analysis::rows::{Dimension, Error, names};
+use crate::analysis::selection::{Dimension, Error, names};
 
 impl Dimension {
     /// The reports that accept it.

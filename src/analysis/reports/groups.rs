@@ -10,10 +10,8 @@ use super::quantiles::Quantiles;
 use super::spec::Groups;
 use crate::analysis::outcomes::frame::add_outcomes;
 use crate::analysis::rows::measure::Measure;
-use crate::analysis::rows::{
-    Context, Cost, Error, Extended, Frames, Grouping, Judged, LeftOut, SESSION_KEY, Top, is_time, names, order_of,
-    round,
-};
+use crate::analysis::rows::{Context, Cost, Extended, Frames, Judged, SESSION_KEY, Top, round};
+use crate::analysis::selection::{Error, Grouping, LeftOut, is_time, names, order_of};
 use crate::prices::Catalog;
 use crate::store::frames::{sessions, turns};
 

@@ -8,7 +8,8 @@ use super::options::Options;
 use super::spec::List;
 use crate::analysis::limits::{Rates, Window, windows_of};
 use crate::analysis::rows::measure::{Measure, max};
-use crate::analysis::rows::{Error, Frames, LeftOut, Undated, round};
+use crate::analysis::rows::{Frames, round};
+use crate::analysis::selection::{Error, LeftOut, Undated};
 use crate::base::time::Time;
 use crate::store::frames::{limits, sessions, time_type, turns};
 

@@ -476,7 +476,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::analysis::rows::DIMENSIONS;
+    use crate::analysis::selection::DIMENSIONS;
 
     #[test]
     fn the_tables_are_in_order() {

@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use super::options::Options;
-use crate::analysis::rows::{Error, names};
+use crate::analysis::selection::{Error, names};
 
 /// The rows of a list, in their order unless the options sort them. `wide` names the columns that tables omit unless `--wide` is
 /// given, or they are sorted by. Returns also the number of rows beyond the limit.

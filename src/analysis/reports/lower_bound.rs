@@ -3,7 +3,8 @@
 use polars::prelude::*;
 
 use crate::analysis::present::{Currency, counted, grouped};
-use crate::analysis::rows::{self, Error, Frames, Scope};
+use crate::analysis::rows::Frames;
+use crate::analysis::selection::{self, Error, Scope};
 use crate::store::frames::sessions;
 
 /// Sessions whose `usage` is `lower_bound`, among all of them. See docs/accounting.md.
@@ -69,7 +70,7 @@ impl LowerBound {
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
 pub fn lower_bound(tables: &Frames, scope: &Scope) -> Result<LowerBound, Error> {
-    Ok(LowerBound::among(rows::sessions(tables, scope)?.0)?)
+    Ok(LowerBound::among(selection::sessions(tables, scope)?.0)?)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use polars::prelude::DataFrame;
 
 use super::price_as::PriceAs;
-use crate::analysis::rows::{Cost, Dimension, Scope, Unjudged, Within};
+use crate::analysis::rows::{Cost, Unjudged, Within};
+use crate::analysis::selection::{Dimension, Scope};
 use crate::prices::Catalog;
 
 /// Whether the values of a column are names, such as those of a dimension other than time. `passed` is also a number of trials.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use polars::prelude::*;
 
-use crate::analysis::rows::Error;
+use crate::analysis::selection::Error;
 use crate::base::time::Time;
 use crate::model::session::{Tokens, add};
 use crate::prices::{Catalog, Entry, Found, Request};

@@ -8,7 +8,8 @@ use super::options::Options;
 use super::spec::{Body, Groups, Report};
 use super::tree;
 use crate::analysis::rows::measure::Measure;
-use crate::analysis::rows::{DIMENSIONS, Dimension, Error, Frames, Unjudged, Within, names, tables_of_dimension};
+use crate::analysis::rows::{Frames, Unjudged, Within};
+use crate::analysis::selection::{DIMENSIONS, Dimension, Error, names, tables_of_dimension};
 use crate::store::frames::{sessions, turns, verdicts};
 
 /// The report of that name.

@@ -9,7 +9,8 @@ use super::dimensions::with_reports;
 use super::listing::listed;
 use super::options::Options;
 use crate::analysis::failures::frame as failures;
-use crate::analysis::rows::{Cost, Error, Frames, Grouping, KEY, Sessions, round};
+use crate::analysis::rows::{Cost, Frames, KEY, Sessions, newest_first, round};
+use crate::analysis::selection::{Error, Grouping};
 use crate::analysis::shipped;
 use crate::analysis::show::short_ids;
 use crate::store::frames::{file_changes, sessions, tool_calls, verdicts};
@@ -17,7 +18,8 @@ use crate::store::frames::{file_changes, sessions, tool_calls, verdicts};
 /// The tables that the list is made of.
 const TABLES: &[&str] = &[sessions::TABLE, verdicts::TABLE];
 
-/// The tables that the list with these options is made of; one may be named twice. Why sessions failed and what they shipped is computed only where it is shown.
+/// The tables that the list with these options is made of; one may be named twice. Why sessions failed and what they shipped is computed
+/// only where it is shown.
 pub fn tables_of_sessions(options: &Options) -> Vec<&'static str> {
     let computed: [&[&str]; 3] = [failures::TABLES, &shipped::TABLES, &[tool_calls::TABLE, file_changes::TABLE]];
     let computed = computed.into_iter().filter(|_| options.wide).flatten();
@@ -40,16 +42,6 @@ const WIDE: &[&str] = &[
     sessions::MISSING_DESCENDANTS,
     sessions::SOURCE_PATH,
 ];
-
-/// All sessions in the order of the list: their number from 1, `runtime` and `session_id`. Sessions without a start are last.
-pub(in crate::analysis) fn newest_first(tables: &Frames) -> LazyFrame {
-    let order = SortMultipleOptions::default().with_order_descending_multi([true, false, false]).with_nulls_last(true);
-    let rows =
-        tables.table(sessions::TABLE).select([sessions::RUNTIME, sessions::SESSION_ID, sessions::STARTED_AT].map(col));
-    let rows =
-        rows.sort([sessions::STARTED_AT, sessions::SESSION_ID, sessions::RUNTIME], order).with_row_index("n", Some(1));
-    rows.select([col("n").cast(DataType::Int64), col(sessions::RUNTIME), col(sessions::SESSION_ID)])
-}
 
 /// The sessions in scope. `n` is the number of each in the list of all, by which `agentlogs show` finds it, too.
 ///

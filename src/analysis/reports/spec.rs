@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use super::answer::Answer;
 use super::options::Options;
 use crate::analysis::rows::measure::Measure;
-use crate::analysis::rows::{Error, Frames, ReportRows, Top};
+use crate::analysis::rows::{Frames, ReportRows, Top};
+use crate::analysis::selection::Error;
 
 /// A question about the archive.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use polars::prelude::*;
 
 use super::answer::Answer;
 use super::options::Options;
-use crate::analysis::rows::{Error, Frames, Grouping, KEY, Sessions, names, round};
+use crate::analysis::rows::{Frames, KEY, Sessions, round};
+use crate::analysis::selection::{Error, Grouping, names};
 use crate::analysis::show::short_ids;
 use crate::ledger::trees::Forest;
 use crate::store::frames::{sessions, turns};

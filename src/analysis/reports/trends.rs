@@ -13,9 +13,8 @@ use crate::analysis::cohort::groups::{Groups, Values};
 use crate::analysis::cohort::means::MEANS;
 use crate::analysis::cohort::read::Cohort;
 use crate::analysis::outcomes::statistics::mean;
-use crate::analysis::rows::{
-    Error, Frames, Grouping, KEY, Key, LeftOut, ReportRows as _, Scope, Sessions, Undated, round,
-};
+use crate::analysis::rows::{Frames, KEY, Key, ReportRows as _, Sessions, round};
+use crate::analysis::selection::{Error, Grouping, LeftOut, Scope, Undated};
 use crate::store::frames::{sessions, time_type, turns, verdicts};
 
 /// The probability of a change in a report of sessions that did not change.

@@ -8,7 +8,8 @@ use polars::prelude::*;
 use super::options::Options;
 use super::run::find;
 use crate::analysis::present::counted;
-use crate::analysis::rows::{Cost, Error, Frames, Grouping, KEY, LABEL, Scope, Table, sessions};
+use crate::analysis::rows::{Cost, Frames, KEY, Table};
+use crate::analysis::selection::{Error, Grouping, LABEL, Scope, sessions};
 use crate::store::frames::{sessions, turns};
 use crate::store::query::near;
 

@@ -196,7 +196,7 @@ impl Bound {
     }
 
     /// Whether it depends on the current time.
-    pub(super) const fn is_relative(self) -> bool {
+    pub(in crate::analysis) const fn is_relative(self) -> bool {
         matches!(self, Self::Ago(_) | Self::Current(_))
     }
 

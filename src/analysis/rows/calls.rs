@@ -6,6 +6,7 @@ use foldhash::HashMap;
 use foldhash::quality::FixedState;
 
 use crate::adapters::shared::tools::{asks_human, polls};
+use crate::base::split::base_name;
 use crate::base::text::SharedStr;
 
 /// A hash that is the same in every run.
@@ -113,7 +114,7 @@ pub(in crate::analysis) fn needs_no_check(is_shell: bool, target: Option<&str>) 
     if is_shell {
         return PREPARING.contains(&target);
     }
-    let name = target.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    let name = base_name(target).to_ascii_lowercase();
     let is_requirements = name.starts_with("requirements");
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     DOCUMENTS.contains(&extension) && !is_requirements && !READ_BY_PROGRAMS.contains(&name.as_str())

@@ -25,7 +25,7 @@ pub(in crate::analysis) fn matches(value: Expr, pattern: &str) -> Result<Expr, P
 }
 
 /// A regular expression that matches only this text.
-pub(super) fn escaped(text: &str) -> String {
+pub(in crate::analysis) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         // A backslash before any other character is an error, or has a special meaning.

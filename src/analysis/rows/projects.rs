@@ -87,7 +87,7 @@ pub(in crate::analysis) fn shown_project(tables: &Frames) -> Expr {
 }
 
 /// Whether the user gave a project its name. `None` if no project has one.
-pub(super) fn is_named(project: &Expr, tables: &Frames) -> Option<Expr> {
+pub(in crate::analysis) fn is_named(project: &Expr, tables: &Frames) -> Option<Expr> {
     let names = tables.named_projects().iter();
     let is_named = names.map(|name| project.clone().eq(lit(name.as_str()))).reduce(Expr::or)?;
     Some(is_named.fill_null(lit(false)))

@@ -51,6 +51,9 @@ pub(in crate::analysis) trait ReportRows: Debug + Sync {
     }
 }
 
+/// The value of rows that have none, as their log shows. NULL is unknown.
+pub(in crate::analysis) const NONE: &str = "(none)";
+
 /// What the columns of [`ReportRows::extend`] can depend on.
 #[derive(Clone, Copy)]
 pub(in crate::analysis) struct Context<'a> {

@@ -2,8 +2,7 @@
 
 use polars::prelude::*;
 
-use crate::analysis::reports::sessions::newest_first;
-use crate::analysis::rows::Frames;
+use crate::analysis::rows::{Frames, newest_first};
 use crate::store::frames::sessions;
 
 /// The number of sessions that a message lists.

@@ -10,7 +10,8 @@ use super::line::{Spent, WindowLeft};
 use crate::analysis::limits::windows_of;
 use crate::analysis::reports::is_lower_bound;
 use crate::analysis::rows::known_sum;
-use crate::analysis::rows::{self, Bound, Cost, Frames, Scope, WeekStart};
+use crate::analysis::rows::{Bound, Cost, Frames, WeekStart};
+use crate::analysis::selection::{self, Scope};
 use crate::base::time::Time;
 use crate::store::archive::{self, Archive};
 use crate::store::frames::{limits, sessions, time_value, turns};
@@ -28,7 +29,7 @@ pub enum Error {
     Archive(#[from] archive::Error),
     /// The time zone does not exist, or the tables cannot be read.
     #[error(transparent)]
-    Report(#[from] rows::Error),
+    Report(#[from] selection::Error),
     /// The tables cannot be read.
     #[error(transparent)]
     Polars(#[from] PolarsError),

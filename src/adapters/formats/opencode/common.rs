@@ -10,6 +10,7 @@ use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::changed_lines::{ChangedLines, Sketch};
 use crate::adapters::shared::tools::PatchedFile;
 use crate::adapters::shared::{subagents, tools};
+use crate::base::split;
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -274,7 +275,7 @@ impl Part<'_> {
                     (_, Some(false)) => Some(Operation::Create),
                     (_, None) => None,
                 };
-                let lines = metadata.diff.some().map(|diff| tools::diff_lines(tools::lines(diff)));
+                let lines = metadata.diff.some().map(|diff| tools::diff_lines(split::lines(diff)));
                 let lines =
                     lines.or_else(|| Some(ChangedLines::counted(diff.additions.get().zip(diff.deletions.get())?)));
                 let written = || arguments.written_lines().filter(|_| operation == Some(Operation::Create));

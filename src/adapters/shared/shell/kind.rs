@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::arguments::{checking, is_in_place, is_question, operand, operands, without_tests};
 use super::programs;
-use super::words::{Token, base_name};
+use super::words::Token;
+use crate::base::split::base_name;
 use crate::model::session::CommandKind;
 
 /// The purpose of a simple command.

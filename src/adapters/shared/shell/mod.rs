@@ -12,4 +12,3 @@ mod words;
 pub use command::ShellCommand;
 pub(super) use scan::shell_command_in;
 pub use scan::{shell_command, shell_command_of_words};
-pub(super) use words::base_name;

@@ -335,8 +335,3 @@ fn after_heredocs<'a>(text: &'a str, heredocs: &mut Vec<Heredoc<'_>>) -> &'a str
     }
     rest
 }
-
-/// The last part of a path.
-pub fn base_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or_default()
-}

@@ -2,8 +2,9 @@
 //! that it adds.
 
 use super::edits::marked_lines;
-use super::{line_count, lines};
+use super::line_count;
 use crate::adapters::shared::changed_lines::{ChangedLines, HEAD, Sketch};
+use crate::base::split::lines;
 use crate::json;
 use crate::json::fields::LazyText;
 

@@ -10,5 +10,5 @@ pub use arguments::{Arguments, Subject, ToolArguments, host};
 pub use category::{
     asks_human, category, category_among, continues_command, is_category, loads_skill, mcp_server, polls,
 };
-pub use edits::{PatchedFile, changed_lines, diff_lines, line_count, lines, lines_in_arguments, patched_files};
+pub use edits::{PatchedFile, changed_lines, diff_lines, line_count, lines_in_arguments, patched_files};
 pub use escaped_lines::{diff_lines_in, numbered_diff_lines_in, written_lines_in};

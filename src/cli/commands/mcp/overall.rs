@@ -1,7 +1,8 @@
 //! Tools about many sessions.
 
 use agentlogs::analysis::compare::{self, Compared};
-use agentlogs::analysis::failures::{FAILED_TABLES, failed_sessions};
+use agentlogs::analysis::evidence::failed_sessions;
+use agentlogs::analysis::failures::FAILED_TABLES;
 use agentlogs::analysis::outcomes::Unjudged;
 use agentlogs::analysis::overview::{Look, Overview};
 use agentlogs::analysis::present::{are, counted};

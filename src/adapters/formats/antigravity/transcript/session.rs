@@ -13,6 +13,7 @@ use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::subagents;
 use crate::adapters::shared::tools::{self, Subject};
+use crate::base::split;
 use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::Text;
@@ -217,7 +218,7 @@ impl Session {
         let lines = if is_new {
             open.written
         } else {
-            let diffs = results::diffs(body).map(|diff| tools::diff_lines(tools::lines(diff)));
+            let diffs = results::diffs(body).map(|diff| tools::diff_lines(split::lines(diff)));
             diffs.reduce(ChangedLines::plus)
         };
         self.builder.change(open.call, path, is_new.then_some(Operation::Create), lines, step.at());

@@ -11,7 +11,7 @@ use super::shell_output::{
 use super::thread::{Logged, Thread, WAIT, WRITE_STDIN};
 use crate::adapters::formats::codex::common::Outcome;
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::tools;
+use crate::base::split::lines;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Number, Text};
@@ -79,7 +79,7 @@ impl Thread {
         let text = if is_read { head_of_output(first) } else { Cow::Borrowed("") };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
         if head.end.is_none() {
-            head = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes), false).0;
+            head = ShellHead::of_lines(lines(&text).map(str::as_bytes), false).0;
         }
         let end = head.end.or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
         // The call of the shell or script that ended, whichever call observed it.

@@ -13,6 +13,7 @@ use super::state::Called;
 use super::thread::Thread;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::tools::{self, Subject};
+use crate::base::split::lines;
 use crate::json::Raw;
 use crate::json::fields::Number;
 use crate::model::session::{CallStatus, CommandKind};
@@ -161,7 +162,7 @@ fn printed_exit_code(text: &str) -> Option<i64> {
     /// The member is one of the first, before the output.
     const MEMBER: &str = "\"exit_code\":";
     let text = if text.starts_with(TRUNCATED) { text.split_once("\n\n")?.1 } else { text };
-    if let Some(code) = ShellHead::of_lines(tools::lines(text).map(str::as_bytes), false).0.exit_code() {
+    if let Some(code) = ShellHead::of_lines(lines(text).map(str::as_bytes), false).0.exit_code() {
         return Some(code);
     }
     if text.starts_with('[') {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::adapters::shared::tools;
+use crate::base::split::lines;
 use crate::json::{self, Raw};
 
 /// How a patch begins.
@@ -128,7 +128,7 @@ fn plain_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// The first `length` bytes of an output or more, and its header, if that is complete.
 fn whole_head(output: Raw<'_>, length: usize, is_script: bool) -> Option<(Cow<'_, str>, ShellHead)> {
     let text = output.head(length);
-    let (head, is_whole) = ShellHead::of_lines(tools::lines(&text).map(str::as_bytes), is_script);
+    let (head, is_whole) = ShellHead::of_lines(lines(&text).map(str::as_bytes), is_script);
     (is_whole && !text.starts_with('{')).then_some((text, head))
 }
 

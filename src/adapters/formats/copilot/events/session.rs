@@ -11,6 +11,7 @@ use crate::adapters::shared::file_changes::set_lines;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::repository::{of_remote, of_root};
 use crate::adapters::shared::{changes, tools, usage};
+use crate::base::split;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -271,7 +272,7 @@ impl Session {
         if status == CallStatus::Ok && diff.contains("\n@@ ") {
             let changes = self.builder.session.file_changes.iter_mut().filter(|it| it.call == Some(call));
             if let [change] = changes.collect::<Vec<_>>().as_mut_slice() {
-                set_lines(change, tools::diff_lines(tools::lines(diff)));
+                set_lines(change, tools::diff_lines(split::lines(diff)));
             }
         }
     }

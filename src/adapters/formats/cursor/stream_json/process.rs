@@ -10,6 +10,7 @@ use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::tools::{self, Arguments};
 use crate::adapters::shared::{subagents, usage};
+use crate::base::split;
 use crate::json::Raw;
 use crate::json::fields::Count;
 use crate::json::lines::Line;
@@ -129,7 +130,7 @@ impl Process {
             };
             let counted = outcome.lines_added.get().zip(outcome.lines_removed.get());
             let counted = counted.or_else(|| outcome.lines_created.get().map(|created| (created, 0)));
-            let shown = || outcome.diff_string.some().map(|diff| tools::diff_lines(tools::lines(diff)));
+            let shown = || outcome.diff_string.some().map(|diff| tools::diff_lines(split::lines(diff)));
             let counted = counted.map(ChangedLines::counted);
             let lines = counted.map(|lines| lines.or_sketch(|| shown()?.sketch)).or_else(shown);
             self.builder.change(call, path, operation, lines, at);

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::tools;
+use crate::base::split;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Text, When};
 use crate::model::session::{Operation, Tokens};
@@ -109,7 +110,7 @@ impl Display<'_> {
             let added = sum(stat.model_added_lines, stat.user_added_lines);
             added.zip(sum(stat.model_removed_lines, stat.user_removed_lines)).map(ChangedLines::counted)
         };
-        diff.map(|it| tools::diff_lines(tools::lines(it))).or_else(stat)
+        diff.map(|it| tools::diff_lines(split::lines(it))).or_else(stat)
     }
 }
 

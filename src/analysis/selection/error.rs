@@ -3,8 +3,8 @@
 use polars::prelude::PolarsError;
 
 use super::dimension::DIMENSIONS;
-use super::pattern::PatternTooLong;
 use super::scope::UnknownTimezone;
+use crate::analysis::rows::PatternTooLong;
 use crate::store::query::near;
 
 /// Why a report cannot be run.

@@ -2,8 +2,8 @@
 
 use polars::prelude::*;
 
-use super::week_start::WeekStart;
 use crate::analysis::failures::frame as failures;
+use crate::analysis::rows::WeekStart;
 use crate::analysis::shipped;
 use crate::store::frames::{events, file_changes, sessions, tool_calls, turns, verdicts};
 
@@ -91,7 +91,7 @@ pub(in crate::analysis) enum Value {
     OfRow(&'static str),
     /// A column of the rows; of their session if the rows do not have it.
     OfRowOrSession(&'static str),
-    /// A column of the rows; [`NONE`] in place of NULL where the log shows that there is no value.
+    /// A column of the rows; [`NONE`](crate::analysis::rows::NONE) in place of NULL where the log shows that there is no value.
     OfRowOrNone(&'static str),
     /// A column of their session.
     OfSession(&'static str),
@@ -108,9 +108,6 @@ pub(in crate::analysis) enum Value {
     /// The class of its failure.
     OfFailure,
 }
-
-/// The value of rows that have none, as their log shows. NULL is unknown.
-pub(in crate::analysis) const NONE: &str = "(none)";
 
 /// What the verdicts of a trial state.
 #[derive(Debug, Clone, Copy)]

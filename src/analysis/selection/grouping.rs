@@ -5,20 +5,14 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use polars::prelude::*;
 
-use super::cost::Cost;
-use super::dimension::{DIMENSIONS, Dimension, LABEL, NONE, Outcome, Value, columns_of_session};
+use super::dimension::{DIMENSIONS, Dimension, LABEL, Outcome, Value, columns_of_session};
 use super::error::{self, Error};
 use super::left_out::LeftOut;
-use super::pattern::{escaped, matches};
-use super::projects::is_named;
-use super::report_rows::{ReportRows, Sessions};
 use super::scope::{Scope, Undated};
-use super::session_key::KEY;
-use super::sums::known_sum;
-use super::week_start::WeekStart;
 use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
 use crate::analysis::outcomes::sets::set_of_task;
+use crate::analysis::rows::{Cost, KEY, NONE, ReportRows, Sessions, WeekStart, escaped, is_named, known_sum, matches};
 use crate::base::time::Time;
 use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
 

@@ -2,8 +2,9 @@
 
 use polars::prelude::*;
 
-use super::frame::{FAILURE_CLASS, FAILURE_LINE, FAILURE_PATH, FAILURE_SIGN, failures};
-use crate::analysis::rows::{self, Error, Frames, KEY, LeftOut, Scope};
+use crate::analysis::failures::frame::{FAILURE_CLASS, FAILURE_LINE, FAILURE_PATH, FAILURE_SIGN, failures};
+use crate::analysis::rows::{Frames, KEY};
+use crate::analysis::selection::{self, Error, LeftOut, Scope};
 use crate::store::frames::sessions;
 
 /// The failed sessions in scope, the newest first, and the sessions without a start that the scope excludes. `evidence` is the file and
@@ -12,7 +13,7 @@ use crate::store::frames::sessions;
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
 pub fn failed_sessions(tables: &Frames, scope: &Scope) -> Result<(DataFrame, LeftOut), Error> {
-    let (rows, left_out) = rows::sessions(tables, scope)?;
+    let (rows, left_out) = selection::sessions(tables, scope)?;
     let rows = rows.join(failures(tables)?, KEY.map(col), KEY.map(col), JoinType::Inner.into());
     let path = || coalesce(&[col(FAILURE_PATH), col(sessions::SOURCE_PATH)]);
     let line = concat_str([lit(":"), col(FAILURE_LINE).cast(DataType::String)], "", false).fill_null(lit(""));

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::bound::Bound;
 use super::error::Error;
 use super::scope::Scope;
+use crate::analysis::rows::Bound;
 use crate::base::time::Time;
 
 impl Scope {

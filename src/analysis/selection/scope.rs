@@ -2,9 +2,8 @@
 
 use jiff::{Timestamp, Zoned};
 
-use super::bound::Bound;
 use super::dimension::tables_of_filter;
-use super::week_start::WeekStart;
+use crate::analysis::rows::{Bound, WeekStart};
 use crate::base::zone::in_zone;
 
 /// The filters of a report. A row is included if it passes all of them.
