@@ -152,6 +152,27 @@ fn what_was_billed_stays_when_a_log_is_cut() {
     assert!(cuts > 100, "{cuts}");
 }
 
+/// The next run of `claude -p --resume` writes its own output in the place of the one before. It may have restored its sums, or not.
+#[test]
+fn what_was_billed_stays_when_the_next_process_writes_the_file() {
+    let result = |id: &str, usage: i64, sum: i64| {
+        let text = format!(
+            r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","uuid":"{id}","num_turns":1,"total_cost_usd":0.{sum},"usage":{{"input_tokens":{usage},"output_tokens":1}},"modelUsage":{{"m":{{"inputTokens":{sum},"outputTokens":2,"costUSD":0.{sum}}}}}}}"#
+        );
+        Source {
+            path: "run.json".to_owned(),
+            content_hash: Some(id.to_owned()),
+            status: SourceStatus::Parsed,
+            sessions: parse(text.as_bytes()).sessions,
+            ..Source::default()
+        }
+    };
+    let input = |sources: Vec<Source>| settled(sources).sessions[0].tokens.input;
+    assert_eq!(input(result("a", 1000, 1000).followed_by(result("b", 2000, 2000))), Some(3000), "from 0");
+    assert_eq!(input(result("a", 1000, 1000).followed_by(result("b", 2000, 3000))), Some(3000), "restored");
+    assert_eq!(input(result("a", 1000, 1000).followed_by(result("a", 1000, 1000))), Some(1000), "the same");
+}
+
 /// The records of one runtime are not those of another one, though some have the same type.
 #[test]
 fn recordings_of_two_runtimes_in_one_file_count_as_in_two() {

@@ -53,8 +53,8 @@ impl<'a> Content<'a> {
     fn lacks_total(&self, session: &SessionResult, total: &Total) -> bool {
         let is_of_run = matches!(total.kind, TotalKind::Process | TotalKind::Run);
         let of_session = self.sessions.iter().filter(|other| other.session_id == session.session_id);
-        let is_same = |other: &Total| total.kind == TotalKind::Run && other.key == total.key;
-        let contains = |other: &Total| is_same(other) || is_at_least(other, total);
+        let spent_itself = |other: &Total| total.tokens().plus(other.own).fits(other.tokens());
+        let contains = |other: &Total| other.key == total.key || is_at_least(other, total) && spent_itself(other);
         is_of_run
             && !session.capabilities.has(Capabilities::KEPT_BY_RUNTIME)
             && !of_session.flat_map(|other| &other.totals).any(contains)

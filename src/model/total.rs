@@ -71,6 +71,30 @@ impl Total {
         self.models.iter().any(|model| model.tokens.total().is_some())
     }
 
+    /// Whether a count or the cost is below that of an earlier total: running totals do not fall, so this one is of another process.
+    pub fn is_below(&self, earlier: &Self) -> bool {
+        if let (Some(earlier), Some(own)) = (earlier.cost, self.cost)
+            && own < earlier - 1e-9
+        {
+            return true;
+        }
+        earlier.models.iter().any(|old| {
+            let Some(new) = self.models.iter().find(|new| new.model == old.model) else {
+                return earlier.covers_subagents;
+            };
+            let mut counts = new.tokens.kinds().into_iter().zip(old.tokens.kinds());
+            earlier.covers_subagents && counts.any(|(new, old)| new < old)
+        })
+    }
+
+    /// Whether it contains an earlier total of a process that spent `own` since: none of its counts is below the earlier one, and
+    /// together they are not below the earlier total and what the process itself spent.
+    pub fn contains(&self, own: Tokens, earlier: &Self) -> bool {
+        let needed = earlier.tokens().plus(own);
+        // A total of the main agent only may be that of its last prompt.
+        !self.is_below(earlier) && (!self.covers_subagents || needed.fits(self.tokens()))
+    }
+
     /// Removes its cost, of which another total is a copy.
     pub fn remove_cost(&mut self) {
         self.cost = None;

@@ -59,7 +59,7 @@ pub struct Turn {
     pub is_echo: bool,
     /// Whether its agent had earlier responses, as the caller reports.
     pub has_predecessors: bool,
-    /// Whether the process was killed before it wrote a total: later totals do not contain the response.
+    /// Whether the process was killed before it wrote a total, or was not recorded: no total contains the response.
     pub is_of_killed: bool,
     /// Milliseconds from the prompt or the last result that the request takes up to the end of the response. Equal times are those of a
     /// copy, so that it is never 0.

@@ -90,6 +90,38 @@ fn saved(second: u32, (input, output): Counts, side: u32) -> String {
     )
 }
 
+/// A transcript has the responses of all processes, a recording those of one: its total contains no others.
+#[test]
+fn a_recorded_process_beside_others_has_its_total() {
+    let recorded = (50, 20);
+    let transcript = |seconds: [u32; 3]| {
+        let mut lines = [(seconds[0], "a", (100, 40)), (seconds[1], "b", (200, 80)), (seconds[2], "d", recorded)];
+        lines.sort();
+        lines.map(|(second, id, counts)| logged(second, id, counts)).join("\n")
+    };
+    let result = result("r", recorded, (60, 25));
+    let stream = [INIT.to_owned(), streamed("d", 50), result.clone()].join("\n");
+    for seconds in [[1, 2, 3], [1, 3, 2], [2, 3, 1]] {
+        for recording in [&stream, &result] {
+            for logs in [[transcript(seconds), recording.clone()], [recording.clone(), transcript(seconds)]] {
+                assert_eq!(counts(&tables(&logs)), (Some(360), Some(145)), "{logs:?}");
+            }
+        }
+    }
+}
+
+/// Responses of subagents follow that of the main agent which started them.
+#[test]
+fn a_recorded_process_beside_others_has_its_subagents() {
+    let of_subagent = |second, id: &str| {
+        logged(second, id, (7, 3)).replace(r#""uuid""#, r#""isSidechain":true,"agentId":"x","uuid""#)
+    };
+    let lines = [logged(1, "a", (100, 40)), of_subagent(2, "b"), logged(3, "d", (50, 20)), of_subagent(4, "e")];
+    let recording = [INIT.to_owned(), streamed("d", 50), result("r", (50, 20), (67, 33))].join("\n");
+    let expected = (Some(100 + 7 + 67), Some(40 + 3 + 33));
+    assert_eq!(counts(&tables(&[lines.join("\n"), recording])), expected);
+}
+
 #[test]
 fn saved_totals_add_what_no_line_contains() {
     let (a, b) = (logged(1, "a", (100, 40)), logged(11, "b", (30, 20)));

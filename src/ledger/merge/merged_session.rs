@@ -10,7 +10,7 @@ use super::session_facts::{Ending, SessionFacts};
 use crate::base::rows::Rows;
 use crate::ledger::duplicates::RowOrigin;
 use crate::ledger::part::SessionPart;
-use crate::model::session::{CallStatus, Event, FileChange, Limit, Sign, ToolCall, Total, Turn};
+use crate::model::session::{CallStatus, Event, FileChange, Limit, Sign, ToolCall, Total, TotalKind, Turn};
 
 /// One session with the rows of all its parts. Each row has the index of the first file that contains it.
 pub(in crate::ledger) struct MergedSession {
@@ -24,6 +24,8 @@ pub(in crate::ledger) struct MergedSession {
     pub(super) limits: Vec<(usize, Limit)>,
     /// By part.
     pub(super) totals: Vec<(usize, Vec<Total>)>,
+    /// The files with totals of a process, if the session has several files, each with the index of a turn that it contains.
+    pub(super) recorded: Vec<(usize, usize)>,
     total_keys: HashSet<String>,
 }
 
@@ -39,6 +41,7 @@ impl MergedSession {
             events: Vec::new(),
             limits: Vec::new(),
             totals: Vec::new(),
+            recorded: Vec::new(),
             total_keys: HashSet::new(),
         };
         let mut known = KnownRows::default();
@@ -105,6 +108,9 @@ impl MergedSession {
         }
         let limits = mem::take(&mut session.limits).into_iter().filter(|limit| known.is_new_limit(limit));
         self.limits.extend(limits.map(|limit| (source, limit)));
+        if !is_only && session.totals.iter().any(|total| total.kind == TotalKind::Process) {
+            self.recorded.extend(turn_indexes.iter().map(|turn| (source, *turn)));
+        }
         self.total_keys.extend(session.totals.iter().map(|total| total.key.clone()));
         self.totals.push((source, mem::take(&mut session.totals)));
         if is_supplement && !self.facts.is_empty() {

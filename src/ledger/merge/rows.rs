@@ -23,7 +23,9 @@ impl MergedSession {
         let session = tables.sessions.len();
         let order = TurnOrder::of(&self.turns);
         let mut rows = self.take_turn_rows(session, &order);
-        let totals = StatedTotals::of_files(mem::take(&mut self.totals), &mut rows);
+        let recorded: Vec<(usize, usize)> =
+            self.recorded.iter().map(|(source, turn)| (*source, order.index(*turn))).collect();
+        let totals = StatedTotals::of_files(mem::take(&mut self.totals), &mut rows, &recorded);
         let verdicts = mem::take(&mut self.facts.session.verdicts);
         let is_conflict = totals.add_remainders(&mut rows, session, &self.facts.session);
         tables.sessions.push(session_row(&mut self, &rows, &totals, is_conflict));
@@ -121,6 +123,11 @@ impl TurnOrder {
             numbers[*index] = number;
         }
         Self { indexes, numbers }
+    }
+
+    /// The index of a turn's row.
+    fn index(&self, turn: usize) -> usize {
+        usize::try_from(self.numbers[turn] - 1).unwrap_or_default()
     }
 
     /// The number of a turn.

@@ -2,6 +2,7 @@
 
 mod matching;
 mod model_name;
+mod others;
 mod processes;
 mod remainders;
 mod saved;

@@ -20,7 +20,13 @@ pub(super) struct Process {
 impl Process {
     /// Whether it went on from a total that an earlier process saved.
     pub(super) fn goes_on_from(&self, saved: &Total) -> bool {
-        self.shows_own() && contains(&self.last, self.own, saved)
+        self.shows_own() && self.last.contains(self.own, saved)
+    }
+
+    /// The tokens that it spent itself, by kind, if it shows any: unknown ones are 0.
+    pub(super) fn own_counts(&self) -> Option<[i64; 4]> {
+        self.own.total().filter(|total| *total > 0)?;
+        Some(self.own.kinds().map(|count| count.unwrap_or(0)))
     }
 
     /// Whether the log shows what it spent itself, apart from a total of all agents.
@@ -36,7 +42,7 @@ pub(super) fn add_result(processes: &mut Vec<Process>, source: usize, result: To
         return;
     }
     match processes.last_mut() {
-        Some(process) if !result.is_of_new_process && contains(&result, result.own, &process.last) => {
+        Some(process) if !result.is_of_new_process && result.contains(result.own, &process.last) => {
             process.keys.insert(result.key.clone());
             process.own = process.own.plus(result.own);
             process.last = result;
@@ -62,7 +68,7 @@ pub(super) fn drop_restored(mut processes: Vec<Process>) -> Vec<Process> {
             let Some(earlier) = processes.get(**other) else { return false };
             // Processes of one file are in their order.
             let is_before = earlier.source != process.source || *other < index;
-            is_before && size(other) > Some(0) && contains(&process.last, process.own, &earlier.last)
+            is_before && size(other) > Some(0) && process.last.contains(process.own, &earlier.last)
         };
         let mut smaller = by_size.iter().skip(place + 1).filter(|other| !restored.contains(*other));
         restored.extend(smaller.find(goes_on_from));
@@ -70,14 +76,6 @@ pub(super) fn drop_restored(mut processes: Vec<Process>) -> Vec<Process> {
     let mut index = 0..;
     processes.retain(|_| index.next().is_none_or(|index: usize| !restored.contains(&index)));
     processes
-}
-
-/// Whether the totals of a process contain an earlier total: none of them is smaller, and together they are not smaller than the
-/// earlier total and what the process itself spent.
-pub(super) fn contains(total: &Total, own: Tokens, earlier: &Total) -> bool {
-    let needed = earlier.tokens().plus(own);
-    // A total of the main agent only may be that of its last prompt.
-    !has_fallen(earlier, total) && (!total.covers_subagents || needed.fits(total.tokens()))
 }
 
 /// Adds a process of the next file to the processes of the files before it. Captures of one process share results: they
@@ -88,26 +86,11 @@ pub(super) fn join_captures(processes: &mut Vec<Process>, mut process: Process) 
     for mut known in captures {
         process.keys.append(&mut known.keys);
         process.own = process.own.max(known.own);
-        if has_fallen(&known.last, &process.last) || known.last == process.last {
+        if process.last.is_below(&known.last) || known.last == process.last {
             (process.source, process.last) = (known.source, known.last);
         }
     }
     processes.push(process);
-}
-
-/// Whether a count or the cost fell between two results: running totals do not fall, so the next one is of another
-/// process.
-pub(super) fn has_fallen(last: &Total, next: &Total) -> bool {
-    if let (Some(last), Some(next)) = (last.cost, next.cost)
-        && next < last - 1e-9
-    {
-        return true;
-    }
-    last.models.iter().any(|old| {
-        let Some(new) = next.models.iter().find(|new| new.model == old.model) else { return last.covers_subagents };
-        let mut counts = new.tokens.kinds().into_iter().zip(old.tokens.kinds());
-        last.covers_subagents && counts.any(|(new, old)| new < old)
-    })
 }
 
 #[cfg(test)]

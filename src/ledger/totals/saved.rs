@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::processes::{contains, has_fallen};
 use crate::base::time::Time;
 use crate::model::session::{Tokens, Total};
 use crate::model::tables::{Grain, TurnRow};
@@ -24,7 +23,7 @@ impl SavedTotal {
             |a: Option<Time>, b: Option<Time>, tolerance: i64| a.zip(b).is_some_and(|(a, b)| a.since(b) > tolerance);
         !is_after(stated.occurred_at, self.total.occurred_at, TOLERANCE_MS)
             && !is_after(self.total.started_at, stated.occurred_at, 0)
-            && !has_fallen(stated, &self.total)
+            && !self.total.is_below(stated)
     }
 }
 
@@ -92,7 +91,7 @@ fn precedes(row: &TurnRow, source: usize, total: &Total) -> bool {
 /// later process went on from it.
 fn goes_on_from(last: &Total, next: &Total, between: Tokens) -> bool {
     let is_same_process = next.started_at.is_some() && next.started_at == last.started_at;
-    contains(next, if is_same_process { Tokens::UNKNOWN } else { between }, last)
+    next.contains(if is_same_process { Tokens::UNKNOWN } else { between }, last)
 }
 
 /// Marks responses that the total cannot contain. Returns whether it contains any: a total that is smaller than the responses of its

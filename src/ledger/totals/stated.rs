@@ -6,6 +6,7 @@ use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use super::matching::ModelName;
 use super::model_name::canonical;
+use super::others::mark_others;
 use super::processes::{Process, add_result, drop_restored, join_captures};
 use super::saved::last_of_processes;
 use super::thread_steps::thread_steps;
@@ -66,7 +67,12 @@ impl LastTotals {
 
 impl StatedTotals {
     /// Adds up the totals of all files. Each list has the index of its file. Marks the responses in `rows` that no total can contain.
-    pub(in crate::ledger) fn of_files(files: Vec<(usize, Vec<Total>)>, rows: &mut [TurnRow]) -> Self {
+    /// `recorded` are the files with totals of a process, each with the index of a row that it contains.
+    pub(in crate::ledger) fn of_files(
+        files: Vec<(usize, Vec<Total>)>,
+        rows: &mut [TurnRow],
+        recorded: &[(usize, usize)],
+    ) -> Self {
         let mut totals = Self { covers_subagents: true, ..Self::default() };
         let mut keys = HashSet::new();
         // The first file with a run of these tokens, for each of several such runs.
@@ -114,6 +120,9 @@ impl StatedTotals {
         processes.retain(|process| !saved.iter().any(|it| it.contains(&process.last)));
         processes = drop_restored(processes);
         saved.retain(|it| !processes.iter().any(|process| process.goes_on_from(&it.total)));
+        if saved.is_empty() {
+            mark_others(rows, recorded, &processes, &totals.last);
+        }
         for process in processes {
             totals.add_process(process.source, process.last);
         }
@@ -190,7 +199,7 @@ mod tests {
             (source, vec![process, next, total("r", TotalKind::Run, 5)])
         };
         for files in [vec![file(0)], vec![file(0), file(1)]] {
-            let totals = StatedTotals::of_files(files, &mut []);
+            let totals = StatedTotals::of_files(files, &mut [], &[]);
             let sums: Vec<_> = totals.models.values().map(|sum| sum.total.tokens.input).collect();
             assert_eq!((sums, totals.steps.len(), totals.duration_ms), (vec![Some(30)], 1, Some(30)));
         }
@@ -203,7 +212,8 @@ mod tests {
             run.models[0].tokens.output = output;
             run
         };
-        let steps = |a: Total, b: Total| StatedTotals::of_files(vec![(0, vec![a]), (1, vec![b])], &mut []).steps.len();
+        let steps =
+            |a: Total, b: Total| StatedTotals::of_files(vec![(0, vec![a]), (1, vec![b])], &mut [], &[]).steps.len();
         assert_eq!(steps(run("a", Some(2)), run("b", Some(2))), 1);
         assert_eq!(steps(run("a", Some(2)), run("b", Some(3))), 2);
         assert_eq!(steps(run("a", None), run("b", None)), 2);
@@ -217,7 +227,7 @@ mod tests {
             [(vec![both()], 2), (vec![one("c"), both()], 2), (vec![both(), one("c")], 2), (vec![one("c"), one("d")], 1)]
         {
             let files = files.into_iter().enumerate().collect();
-            assert_eq!(StatedTotals::of_files(files, &mut []).steps.len(), expected);
+            assert_eq!(StatedTotals::of_files(files, &mut [], &[]).steps.len(), expected);
         }
     }
 
@@ -227,7 +237,7 @@ mod tests {
         let cases = [(vec![model(Some(1.0))], Some(0.5)), (vec![model(None)], Some(1.5)), (vec![], None)];
         for (models, expected) in cases {
             let total = Total { key: "p".to_owned(), cost: Some(1.5), models, ..Total::default() };
-            let totals = StatedTotals::of_files(vec![(0, vec![total])], &mut []);
+            let totals = StatedTotals::of_files(vec![(0, vec![total])], &mut [], &[]);
             assert_eq!(totals.unassigned_cost, expected);
         }
     }
