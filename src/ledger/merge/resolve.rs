@@ -4,7 +4,7 @@ use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use super::merged_session::MergedSession;
 use crate::base::rows::Rows;
-use crate::base::text::Symbol;
+use crate::base::text::{SharedStr, Symbol};
 use crate::ledger::renumber::NewIndexes;
 use crate::model::session::{Event, EventKind, ToolCall, Turn};
 
@@ -14,7 +14,9 @@ pub(super) fn drop_echoes(session: &mut MergedSession) {
     if !session.turns.iter().any(|(_, turn)| turn.is_echo) {
         return;
     }
-    let turns = drop_echoed_turns(&mut session.turns);
+    let calls = session.calls.iter().map(|(_, call)| call.call_id.clone()).collect();
+    let turns = drop_echoed_turns(&mut session.turns, &calls);
+    name_models_of_echoes(&mut session.turns);
     for (_, call) in &mut session.calls {
         let mut turn = call.turn;
         turns.update(&mut turn);
@@ -23,29 +25,58 @@ pub(super) fn drop_echoes(session: &mut MergedSession) {
     for (_, event) in &mut session.events {
         turns.update(&mut event.turn);
     }
+    session.recorded.retain_mut(|(_, turn)| {
+        let mut new = Some(*turn);
+        turns.update(&mut new);
+        new.inspect(|new| *turn = *new).is_some()
+    });
 }
 
-/// What only the caller reports of a response: its model and its duration.
-type CallerFacts = (Option<Symbol>, Option<i64>);
-
-fn drop_echoed_turns(turns: &mut Rows<(usize, Box<Turn>)>) -> NewIndexes {
+/// Merges each response that only its caller reports into the logged one of the same agent with the same prompt, the last of them, and
+/// removes it. Counts stay as logged, also those of a response that was cut off. `calls` are the ids of all calls, by which agents are
+/// named whose id is not stated.
+fn drop_echoed_turns(turns: &mut Rows<(usize, Box<Turn>)>, calls: &HashSet<SharedStr>) -> NewIndexes {
     let prompt = |turn: &Turn| {
         let tokens = turn.tokens.get();
         [tokens.input, tokens.cache_read, tokens.cache_write]
     };
-    let echoes = turns.iter().filter(|(_, turn)| turn.is_echo);
-    let echoes: HashMap<_, CallerFacts> =
-        echoes.map(|(_, turn)| (prompt(turn), (turn.model.clone(), turn.duration_ms.get()))).collect();
-    let mut logged = HashSet::new();
-    for (_, turn) in turns.iter_mut().filter(|(_, turn)| turn.is_subagent && !turn.is_echo) {
-        let prompt = prompt(turn);
-        if let Some((model, duration_ms)) = echoes.get(&prompt) {
-            turn.model = turn.model.take().or_else(|| model.clone());
-            turn.duration_ms = turn.duration_ms.get().or(*duration_ms).into();
+    let stated_id = |turn: &Turn| turn.agent_id.clone().filter(|id| !calls.contains(id.as_str()));
+    let mut logged: HashMap<_, Vec<usize>> = HashMap::default();
+    let mut echoes = Vec::new();
+    for (index, (_, turn)) in turns.iter().enumerate().filter(|(_, (_, turn))| turn.is_subagent) {
+        if turn.is_echo {
+            echoes.push(index);
+        } else {
+            logged.entry(prompt(turn)).or_default().push(index);
         }
-        logged.insert(prompt);
     }
-    NewIndexes::after_removal(turns, |(_, turn)| !(turn.is_echo && logged.contains(&prompt(turn))))
+    let mut merged = HashSet::new();
+    for index in echoes {
+        let echo = &turns[index].1;
+        let is_of_agent = |other: &Turn| {
+            let stated = stated_id(other).zip(stated_id(echo));
+            other.agent_id == echo.agent_id || stated.is_none_or(|(other, own)| other == own)
+        };
+        let with_prompt = logged.get(&prompt(echo)).map(Vec::as_slice).unwrap_or_default();
+        let Some(copy) = with_prompt.iter().rev().find(|index| is_of_agent(&turns[**index].1)) else { continue };
+        let (model, duration_ms) = (echo.model.clone(), echo.duration_ms.get());
+        let copy = &mut turns[*copy].1;
+        copy.model = copy.model.take().or(model);
+        copy.duration_ms = copy.duration_ms.get().or(duration_ms).into();
+        merged.insert(index);
+    }
+    let mut index = 0..;
+    NewIndexes::after_removal(turns, |_| index.next().is_none_or(|index: usize| !merged.contains(&index)))
+}
+
+/// Gives the remaining ones the model of their agent's last logged response, which can be in a file of its own.
+fn name_models_of_echoes(turns: &mut Rows<(usize, Box<Turn>)>) {
+    let logged = turns.iter().filter(|(_, turn)| turn.is_subagent && !turn.is_echo);
+    let models: HashMap<Symbol, Symbol> =
+        logged.filter_map(|(_, turn)| Some((turn.agent_id.clone()?, turn.model.clone()?))).collect();
+    for (_, turn) in turns.iter_mut().filter(|(_, turn)| turn.is_echo && turn.model.is_none()) {
+        turn.model = turn.agent_id.as_ref().and_then(|id| models.get(id)).cloned();
+    }
 }
 
 /// Finds the turns of calls that are in other files than their turns, by the id of the message.
@@ -121,22 +152,57 @@ mod tests {
     use super::*;
     use crate::model::session::Tokens;
 
+    fn turn(agent: &str, input: i64, output: i64, is_echo: bool) -> Turn {
+        Turn {
+            tokens: Tokens { input: Some(input), output: Some(output), ..Tokens::UNKNOWN }.into(),
+            model: is_echo.then(|| "m".into()),
+            agent_id: (!agent.is_empty()).then(|| agent.into()),
+            is_subagent: true,
+            is_echo,
+            ..Turn::default()
+        }
+    }
+
+    /// The counts of each turn that remains, and whether only the caller reports it.
+    fn remaining(turns: impl IntoIterator<Item = Turn>, calls: &[&str]) -> Vec<(i64, i64, bool)> {
+        let mut turns: Rows<_> = turns.into_iter().map(|turn| (0, Box::new(turn))).collect();
+        drop_echoed_turns(&mut turns, &calls.iter().map(|id| SharedStr::from(*id)).collect());
+        let counts = |turn: &Turn| (turn.tokens.get().input.unwrap(), turn.tokens.get().output.unwrap());
+        turns.iter().map(|(_, turn)| (counts(turn).0, counts(turn).1, turn.is_echo)).collect()
+    }
+
     #[test]
     fn an_echo_gives_way_to_the_logged_response_with_its_prompt() {
-        let turn = |input, is_echo: bool, is_subagent| Turn {
-            tokens: Tokens { input: Some(input), ..Tokens::UNKNOWN }.into(),
-            model: is_echo.then(|| "m".into()),
-            is_echo,
-            is_subagent,
-            ..Turn::default()
-        };
         // The main agent's response has the same prompt as the second echo, but is not a subagent's.
-        let turns = [turn(1, true, true), turn(1, false, true), turn(2, true, true), turn(2, false, false)];
-        let mut turns: Rows<_> = turns.into_iter().map(|turn| (0, Box::new(turn))).collect();
-        drop_echoed_turns(&mut turns);
-        let turns: Vec<_> =
-            turns.into_iter().map(|(_, mut turn)| (turn.tokens.get().input, turn.model.take(), turn.is_echo)).collect();
-        let model = Some(Symbol::from("m"));
-        assert_eq!(turns, [(Some(1), model.clone(), false), (Some(2), model, true), (Some(2), None, false)]);
+        let of_main_agent = Turn { is_subagent: false, ..turn("", 2, 1, false) };
+        let turns = [turn("a", 1, 9, true), turn("a", 1, 9, false), turn("a", 2, 9, true), of_main_agent];
+        assert_eq!(remaining(turns, &[]), [(1, 9, false), (2, 9, true), (2, 1, false)]);
+    }
+
+    #[test]
+    fn the_counts_of_a_logged_response_stay() {
+        let turns = [turn("a", 1, 3, false), turn("a", 1, 1, false), turn("a", 1, 200, true)];
+        assert_eq!(remaining(turns, &[]), [(1, 3, false), (1, 1, false)]);
+    }
+
+    /// Agents that the log names by their call, or not at all, are known by the prompt alone.
+    #[test]
+    fn an_echo_is_of_the_agent_that_it_names() {
+        for (logged, echo, is_same) in
+            [("a", "b", false), ("a", "a", true), ("", "b", true), ("call", "b", true), ("a", "call", true)]
+        {
+            let turns = [turn(logged, 1, 5, false), turn(echo, 1, 6, true)];
+            let expected: &[_] = if is_same { &[(1, 5, false)] } else { &[(1, 5, false), (1, 6, true)] };
+            assert_eq!(remaining(turns, &["call"]), expected, "{logged} {echo}");
+        }
+    }
+
+    #[test]
+    fn an_echo_has_the_model_of_its_agent() {
+        let logged = Turn { model: Some("small".into()), ..turn("a", 1, 1, false) };
+        let echo = Turn { model: None, ..turn("a", 2, 1, true) };
+        let mut turns: Rows<_> = [logged, echo].into_iter().map(|turn| (0, Box::new(turn))).collect();
+        name_models_of_echoes(&mut turns);
+        assert_eq!(turns[1].1.model, Some("small".into()));
     }
 }

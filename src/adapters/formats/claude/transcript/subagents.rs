@@ -47,8 +47,13 @@ impl Session {
         if tokens.total().unwrap_or(0) == 0 {
             return;
         }
+        // Servers other than Anthropic's use ids of calls again, in a session and in others. Copies of the record have its id.
+        let name = match origin.uuid {
+            Some(uuid) if !call_id.starts_with("toolu_") => format!("last of {call_id} in {uuid}"),
+            _ => format!("last of {call_id}"),
+        };
         let builder = &mut self.conversation.builder;
-        let index = builder.turn(Identity::Global(format!("last of {call_id}").into()), origin.at.line);
+        let index = builder.turn(Identity::Global(name.into()), origin.at.line);
         let model = builder.session.turns.iter().rev().find(|it| it.agent_id.as_deref() == Some(agent_id));
         let model = model.and_then(|it| it.model.clone());
         let turn = &mut builder.session.turns[index];
