@@ -111,7 +111,6 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         deserialize_i8: b'-' | b'0'..=b'9' => visit_number,
         deserialize_i16: b'-' | b'0'..=b'9' => visit_number,
         deserialize_i32: b'-' | b'0'..=b'9' => visit_number,
-        deserialize_i64: b'-' | b'0'..=b'9' => visit_number,
         deserialize_u8: b'-' | b'0'..=b'9' => visit_number,
         deserialize_u16: b'-' | b'0'..=b'9' => visit_number,
         deserialize_u32: b'-' | b'0'..=b'9' => visit_number,
@@ -123,6 +122,19 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
         deserialize_string: b'"' => visit_string,
         deserialize_bytes: b'"' => visit_string,
         deserialize_byte_buf: b'"' => visit_string,
+    }
+
+    /// Some programs write whole numbers as texts.
+    #[inline]
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self.peek()? {
+            b'-' | b'0'..=b'9' => self.visit_number(visitor),
+            b'"' => self.visit_any_string(visitor),
+            _ => {
+                self.skip()?;
+                visitor.visit_unit()
+            }
+        }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {

@@ -50,7 +50,7 @@ impl<'a> Text<'a> {
 /// A number that counts something.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Count {
-    /// The member is absent, or not a number.
+    /// The member is absent, or neither a number nor the digits of one.
     #[default]
     Unknown,
     /// From 0 to a trillion.
@@ -208,6 +208,11 @@ impl<'de> Deserialize<'de> for Count {
             }
             fn visit_f64<E: Error>(self, number: f64) -> Result<Count, E> {
                 Ok(Number(Some(number)).whole().filter(|it| *it >= 0).map_or(Count::Impossible, Count::Known))
+            }
+            /// Digits; programs that keep numbers of 64 bits apart from others write them so.
+            fn visit_str<E: Error>(self, text: &str) -> Result<Count, E> {
+                let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+                Ok(if is_number { text.parse().map_or(Count::Impossible, i64::into) } else { Count::Unknown })
             }
         }
         deserializer.deserialize_i64(It)
@@ -375,7 +380,10 @@ mod tests {
             ("0", Count::Known(0)),
             ("3.0", Count::Known(3)),
             ("null", Count::Unknown),
-            (r#""5""#, Count::Unknown),
+            (r#""5""#, Count::Known(5)),
+            (r#""99999999999999999999""#, Count::Impossible),
+            (r#""5 tokens""#, Count::Unknown),
+            (r#""""#, Count::Unknown),
             ("-5", Count::Impossible),
             ("1.5", Count::Impossible),
             ("1e400", Count::Impossible),

@@ -107,7 +107,10 @@ fn usage(
     totals: &StatedTotals,
     is_conflict: bool,
 ) -> (Usage, Option<UsageReason>) {
-    let has_no_counts = |row: &TurnRow| row.grain == Grain::Turn && row.turn.tokens.get().total().is_none();
+    let has_no_counts = |row: &TurnRow| {
+        let tokens = row.turn.tokens.get();
+        row.grain == Grain::Turn && (tokens.input.is_none() || tokens.output.is_none())
+    };
     let has_lost_predecessors = |row: &TurnRow| {
         let is_predecessor = |other: &TurnRow| !other.turn.is_echo && other.turn.agent_id == row.turn.agent_id;
         row.turn.has_predecessors && !turns.iter().any(is_predecessor)
