@@ -32,6 +32,8 @@ impl Compression {
         match head {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            // A frame to be skipped, with which pzstd begins.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some(Self::Utf16),
             _ => None,
         }

@@ -81,7 +81,7 @@ pub fn decompressed<'a>(content: FileContent<'a>, budget: &Budget) -> io::Result
     let Some(compression) = Compression::of(&content) else { return Ok(content) };
     let (bytes, truncated) = match compression {
         Compression::Gzip => Spill::read(flate2::read::MultiGzDecoder::new(&*content), budget)?,
-        Compression::Zstd => Spill::read(zstd::stream::read::Decoder::with_buffer(&*content)?, budget)?,
+        Compression::Zstd => Spill::read(zstd_decoder(&content)?, budget)?,
         Compression::Utf16 => Spill::read(Utf8::of(&content), budget)?,
     };
     if content.is_damaged() {
@@ -92,6 +92,14 @@ pub fn decompressed<'a>(content: FileContent<'a>, budget: &Budget) -> io::Result
     decompressed.truncated = truncated.or_else(|| content.truncated.clone());
     decompressed.modified = content.modified;
     Ok(decompressed)
+}
+
+/// A decoder also of what `zstd --long=31` made. Its window takes memory only as far as bytes were written to it.
+fn zstd_decoder(content: &[u8]) -> io::Result<zstd::stream::read::Decoder<'static, &[u8]>> {
+    const LONGEST_WINDOW: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(content)?;
+    decoder.window_log_max(LONGEST_WINDOW)?;
+    Ok(decoder)
 }
 
 /// Reads the decompressed content of a member of an archive. If the member is damaged, what comes before the damage is kept: see

@@ -129,6 +129,22 @@ mod tests {
         assert_eq!((utf16.compression, &*utf16), (Some(Compression::Utf16), &text[..13]));
     }
 
+    /// As pzstd and `zstd --long=28` write it.
+    #[test]
+    fn zstd_begins_with_other_frames_or_needs_a_long_window() {
+        let text = b"{\"type\":\"x\"}\n".repeat(1000);
+        let parallel =
+            [&[0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4], &*zstd::encode_all(&text[..], 1).unwrap()].concat();
+        let mut long = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+        long.window_log(28).unwrap();
+        long.write_all(&text).unwrap();
+        for bytes in [parallel, long.finish().unwrap()] {
+            let content = written(&bytes);
+            assert_eq!((content.compression, &content.truncated), (Some(Compression::Zstd), &None));
+            assert!(*content == *text);
+        }
+    }
+
     /// A log that is too large for memory is decompressed to a file, with the same bytes.
     #[test]
     fn a_large_log_is_decompressed_to_a_file() {

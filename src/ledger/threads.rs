@@ -13,13 +13,13 @@ use crate::model::session::Identity;
 /// which may be a fork itself, as only its own log shows. So all threads use the name of the first thread of their
 /// chain.
 pub(super) fn name_by_first_thread(sessions: &mut Sessions) {
-    let continued = continued_threads(sessions);
+    let mut chains = Chains { continued: continued_threads(sessions), first: HashMap::new() };
     for ((runtime, _), parts) in sessions.iter_mut() {
         let mut first_threads: HashMap<SharedStr, IdHash> = HashMap::new();
         let mut rename = |identity: Identity| match identity {
             Identity::Thread(thread, name) => {
                 let name_of_first = |thread: &SharedStr| {
-                    let first = first_thread(&(runtime.clone(), thread.to_string()), &continued);
+                    let first = chains.first_thread((runtime.clone(), thread.to_string()));
                     [runtime, " ", &first].concat().into()
                 };
                 Identity::Global(name.within(*first_threads.entry(thread).or_insert_with_key(name_of_first)))
@@ -44,18 +44,36 @@ fn continued_threads(sessions: &Sessions) -> HashMap<SessionKey, SessionKey> {
     sessions.iter().filter_map(continued).collect()
 }
 
-/// The id of the first thread of a chain. Threads that continue each other in a circle have no first one: the smallest
-/// id of the circle represents it.
-fn first_thread(thread: &SessionKey, continued: &HashMap<SessionKey, SessionKey>) -> String {
-    let mut chain = vec![thread];
-    while let Some(previous) = chain.last().and_then(|thread| continued.get(*thread)) {
-        if let Some(start) = chain.iter().position(|known| *known == previous) {
-            let smallest = chain.iter().skip(start).min();
-            return smallest.map_or_else(String::new, |(_, id)| id.clone());
-        }
-        chain.push(previous);
+/// Threads that continue each other.
+struct Chains {
+    /// The thread that each thread continues.
+    continued: HashMap<SessionKey, SessionKey>,
+    /// The id of the first thread, of threads whose chain was followed.
+    first: HashMap<SessionKey, String>,
+}
+
+impl Chains {
+    /// The id of the first thread of a chain. Threads that continue each other in a circle have no first one: the smallest id of the
+    /// circle represents it.
+    fn first_thread(&mut self, thread: SessionKey) -> String {
+        let mut chain = vec![thread];
+        let mut places: HashMap<SessionKey, usize> = HashMap::new();
+        let first = loop {
+            let Some(last) = chain.last() else { break String::new() };
+            if let Some(first) = self.first.get(last) {
+                break first.clone();
+            }
+            places.insert(last.clone(), chain.len() - 1);
+            let Some(previous) = self.continued.get(last) else { break last.1.clone() };
+            if let Some(start) = places.get(previous) {
+                let smallest = chain.iter().skip(*start).min();
+                break smallest.map_or_else(String::new, |(_, id)| id.clone());
+            }
+            chain.push(previous.clone());
+        };
+        self.first.extend(chain.into_iter().map(|thread| (thread, first.clone())));
+        first
     }
-    chain.last().map_or_else(String::new, |(_, id)| id.clone())
 }
 
 #[cfg(test)]
@@ -67,8 +85,9 @@ mod tests {
         let key = |id: &str| ("codex".to_owned(), id.to_owned());
         let forks = [("b", "a"), ("c", "b"), ("x", "z"), ("y", "x"), ("z", "y"), ("w", "z"), ("me", "me")];
         let continued = forks.iter().map(|(fork, parent)| (key(fork), key(parent))).collect();
+        let mut chains = Chains { continued, first: HashMap::new() };
         for (thread, first) in [("a", "a"), ("b", "a"), ("c", "a"), ("x", "x"), ("y", "x"), ("w", "x"), ("me", "me")] {
-            assert_eq!(first_thread(&key(thread), &continued), first, "{thread}");
+            assert_eq!(chains.first_thread(key(thread)), first, "{thread}");
         }
     }
 }

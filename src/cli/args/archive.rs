@@ -44,7 +44,8 @@ pub enum ArchiveCommand {
     },
     /// Delete the data of files or repositories, or of sessions and commits before a day
     ///
-    /// Logs that still exist are read again when they change, or by a newer version of agentlogs.
+    /// A file that still exists is read again by the next ingest that finds it: delete or move it, too. What `--before` deletes stays
+    /// deleted until its log changes, or a newer version of agentlogs reads it.
     Forget {
         /// Paths of files, as in the table `sources`, or names of repositories, as in `commits`; * matches any text
         #[arg(required_unless_present = "before", value_name = "SOURCE")]

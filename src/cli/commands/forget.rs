@@ -1,6 +1,7 @@
 //! `agentlogs archive forget`: deletes the data of files, repositories, sessions and commits.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use agentlogs::analysis::present::counted;
 use agentlogs::analysis::session_ends::session_ends;
@@ -83,8 +84,17 @@ pub fn matching(archive: &Archive, patterns: &[String]) -> anyhow::Result<Outcom
         bail!("no source of the archive matches {}", patterns.join(", "));
     }
     let count = forgotten.len();
+    let exists = |path: &&&str| path.split(SEPARATOR).next().is_some_and(|file| Path::new(file).exists());
+    let existing = forgotten.iter().filter(exists).count();
     let written = writer.commit()?;
     say(&format!("deleted {}", counted(count, "file")));
+    match existing {
+        0 => {}
+        1 => say("1 of these files still exists: the next ingest that finds it reads it again"),
+        existing => {
+            say(&format!("{existing} of these files still exist: the next ingest that finds them reads them again"))
+        }
+    }
     for repository in repositories {
         say(&format!("deleted the commits and pull requests of {repository}"));
     }
