@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, Value, ValueWithSpan,
+    BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, TableFactor, Value, ValueWithSpan,
     visit_expressions_mut,
 };
 
-use super::scope::{Relation, column_name, uses};
+use super::scope::{Relation, column_name, factor_of, uses};
 
 /// How the rows of two tables are joined.
 #[derive(Clone, Copy, PartialEq)]
@@ -21,6 +21,9 @@ enum Kind {
 pub(super) fn keeps_right(operator: &JoinOperator) -> bool {
     matches!(operator, JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_))
 }
+
+/// Of more keys than these, polars takes NULLs as equal if each row has a NULL in one of them.
+pub(super) const MOST_KEYS_WITH_NULLS: usize = 3;
 
 /// A join of the last of these relations with those before it.
 pub(super) struct OneJoin<'a> {
@@ -47,7 +50,12 @@ impl OneJoin<'_> {
             JoinConstraint::Using(_) if keeps_right => {
                 return Err("RIGHT JOIN and FULL JOIN with USING or NATURAL are not supported; write ON a.x = b.x, and COALESCE(a.x, b.x) for the column of both".to_owned());
             }
-            JoinConstraint::Using(columns) => return Ok(self.merged(columns)),
+            JoinConstraint::Using(columns) => {
+                let columns = columns.clone();
+                let keys = columns.iter().filter_map(|column| self.of_right(column)).collect();
+                self.without_nulls(kind, keys, &mut join.relation, conditions)?;
+                return Ok(self.merged(&columns));
+            }
             JoinConstraint::None if !is_cross => return Err(format!("{}: a join needs ON or USING", written.trim())),
             _ => Vec::new(),
         };
@@ -85,12 +93,51 @@ impl OneJoin<'_> {
                 }
             }
         }
+        if keys.len() > MOST_KEYS_WITH_NULLS && keeps_right {
+            return Err(format!(
+                "{}: RIGHT JOIN and FULL JOIN take at most {MOST_KEYS_WITH_NULLS} conditions in ON; compare several columns as one, with \
+                 CONCAT_WS in subqueries",
+                written.trim()
+            ));
+        }
+        let of_right = keys.iter().filter_map(right_of).collect();
+        self.without_nulls(kind, of_right, &mut join.relation, conditions)?;
         match all(keys) {
             Some(keys) if kind == Kind::Inner => join.join_operator = JoinOperator::Join(JoinConstraint::On(keys)),
             Some(keys) => *constraint = JoinConstraint::On(keys),
             None => join.join_operator = JoinOperator::CrossJoin(JoinConstraint::None),
         }
         Ok(Vec::new())
+    }
+
+    /// Excludes the rows whose keys are NULL, which match no row, where polars would take them as equal: in WHERE, or in the right table
+    /// of a join that keeps the rows of the left ones.
+    fn without_nulls(
+        &self,
+        kind: Kind,
+        keys: Vec<Expr>,
+        right: &mut TableFactor,
+        conditions: &mut Vec<Expr>,
+    ) -> Result<(), String> {
+        if keys.len() <= MOST_KEYS_WITH_NULLS {
+            return Ok(());
+        }
+        let known = keys.into_iter().map(|key| Expr::IsNotNull(Box::new(key)));
+        if kind == Kind::Inner && !self.is_before_outer {
+            conditions.extend(known);
+            return Ok(());
+        }
+        let name = self.relations.last().map(|right| right.name.clone()).ok_or("a join without a table")?;
+        let condition = all(known.collect()).map(|condition| condition.to_string()).unwrap_or_default();
+        *right = factor_of(&format!("SELECT * FROM (SELECT * FROM {right} WHERE {condition}) AS {name}"))
+            .ok_or_else(|| format!("{right} is not supported in a join with so many conditions"))?;
+        Ok(())
+    }
+
+    /// The column of the right table that USING names.
+    fn of_right(&self, column: &ObjectName) -> Option<Expr> {
+        let name = column.0.last()?.as_ident()?;
+        Some(Expr::CompoundIdentifier(vec![self.relations.last()?.name.clone(), name.clone()]))
     }
 
     /// The place of the right table.
@@ -197,6 +244,14 @@ impl OneJoin<'_> {
         let names = columns.iter().filter_map(|column| column.0.last()?.as_ident());
         let table = self.relations.last().map(|right| right.name.value.clone()).unwrap_or_default();
         names.map(|name| format!("{}:{table}", name.value)).collect()
+    }
+}
+
+/// The right side of an equality.
+fn right_of(key: &Expr) -> Option<Expr> {
+    match key {
+        Expr::BinaryOp { right, .. } => Some((**right).clone()),
+        _ => None,
     }
 }
 

@@ -7,6 +7,7 @@ mod error;
 mod explained;
 mod groups;
 mod joins;
+mod lists;
 mod names;
 mod numbers;
 mod orders;

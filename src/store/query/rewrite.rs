@@ -13,6 +13,7 @@ use super::dates::rewrite_dates;
 use super::error::Error;
 use super::groups::aliases_of;
 use super::joins::rewrite_joins;
+use super::lists::without_empty_lists;
 use super::names::{arguments_of, contains_aggregate, is_aggregate};
 use super::numbers::{number, wide};
 use super::orders::nulls_last;
@@ -79,6 +80,7 @@ impl VisitorMut for Rewriter<'_> {
             select.from =
                 select_of("SELECT 1 FROM (VALUES (1)) AS \"one row\"").map(|one| one.from).unwrap_or_default();
         }
+        without_empty_lists(select);
         filter_windows(select);
         ControlFlow::Continue(())
     }

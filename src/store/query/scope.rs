@@ -144,7 +144,7 @@ pub(super) fn factors(from: &TableWithJoins) -> impl Iterator<Item = &TableFacto
 }
 
 /// The only table of the FROM of a query.
-fn factor_of(sql: &str) -> Option<TableFactor> {
+pub(super) fn factor_of(sql: &str) -> Option<TableFactor> {
     match *parsed_query(sql)?.body {
         SetExpr::Select(select) => select.from.into_iter().next().map(|from| from.relation),
         _ => None,

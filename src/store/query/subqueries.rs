@@ -7,7 +7,7 @@ use sqlparser::ast::{
     TableWithJoins, Value,
 };
 
-use super::conditions::{all, conjuncts};
+use super::conditions::{MOST_KEYS_WITH_NULLS, all, conjuncts};
 use super::names::contains_aggregate;
 use super::scope::{Relation, Scope, factors};
 use super::visit::visit_own;
@@ -36,7 +36,7 @@ pub(super) fn rewrite_subquery(
     };
     let both = Both { inner: &inner, outer };
     let conditions = select.selection.clone().map(conjuncts).unwrap_or_default();
-    let (keys, local): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(|it| both.uses_outer(it));
+    let (keys, mut local): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(|it| both.uses_outer(it));
     if keys.is_empty() {
         return Ok(Vec::new());
     }
@@ -60,6 +60,13 @@ pub(super) fn rewrite_subquery(
         columns.push(outer.to_string());
         let inner = Expr::CompoundIdentifier(vec![Ident::with_quote('"', NAME), name]);
         equalities.push(Expr::BinaryOp { left: Box::new(inner), op: BinaryOperator::Eq, right: Box::new(outer) });
+    }
+    if keys.len() + usize::from(is_in) > MOST_KEYS_WITH_NULLS {
+        let known = projection.iter().filter_map(|item| match item {
+            SelectItem::ExprWithAlias { expr, .. } => Some(Expr::IsNotNull(Box::new(expr.clone()))),
+            _ => None,
+        });
+        local.extend(known);
     }
     let value = if is_in {
         let [SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }] = &select.projection[..] else {

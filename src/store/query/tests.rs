@@ -26,7 +26,11 @@ fn tables() -> Frames {
 
 /// The rows of an answer, sorted if the query does not order them, or the error.
 fn answer(sql: &str) -> String {
-    let mut frame = match query(tables(), sql) {
+    answer_of(tables(), sql)
+}
+
+fn answer_of(tables: Frames, sql: &str) -> String {
+    let mut frame = match query(tables, sql) {
         Ok(frame) => frame,
         Err(error) => return error.to_string(),
     };
@@ -369,4 +373,59 @@ fn unions_are_ordered_as_a_whole() {
         ("SELECT session_id AS x FROM sessions UNION ALL SELECT tool FROM tool_calls ORDER BY x DESC LIMIT 2", "c;b"),
         ("SELECT runtime FROM sessions UNION SELECT runtime FROM tool_calls ORDER BY 1", "codex;pi"),
     ]);
+}
+
+/// Four keys, of which each row has one that is NULL, and lists.
+fn sparse() -> Frames {
+    let keys = df!(
+        "n" => [1_i64, 2, 3],
+        "a" => [None, Some("x"), Some("x")],
+        "b" => [Some("x"), None, Some("x")],
+        "c" => [Some("x"), Some("x"), None],
+        "d" => [Some("x"), Some("x"), Some("x")],
+    );
+    let lists = df!("n" => [1_i64, 2, 3]).unwrap().lazy().with_column(
+        when(col("n").eq(lit(1)))
+            .then(lit(Series::new("".into(), [Series::new("".into(), ["p", "q"])])))
+            .when(col("n").eq(lit(2)))
+            .then(lit(Series::new("".into(), [Series::new_empty("".into(), &DataType::String)])))
+            .otherwise(lit(NULL))
+            .alias("list"),
+    );
+    [("keys", keys.unwrap().lazy()), ("lists", lists)].into_iter().collect()
+}
+
+/// A NULL is equal to nothing, also in joins of many keys.
+#[test]
+fn null_keys_match_no_row() {
+    const ON: &str = "l.a = r.a AND l.b = r.b AND l.c = r.c AND l.d = r.d";
+    for (sql, expected) in [
+        (format!("SELECT COUNT(*) FROM keys l JOIN keys r ON {ON}"), "0"),
+        (format!("SELECT COUNT(*) FROM keys l, keys r WHERE {ON}"), "0"),
+        ("SELECT COUNT(*) FROM keys l JOIN keys r USING (a, b, c, d)".to_owned(), "0"),
+        ("SELECT COUNT(*) FROM keys l NATURAL JOIN keys r".to_owned(), "0"),
+        (format!("SELECT l.n, r.n AS other FROM keys l LEFT JOIN keys r ON {ON}"), "1,-;2,-;3,-"),
+        ("SELECT l.n, r.n AS other FROM keys l LEFT JOIN keys r USING (a, b, c, d)".to_owned(), "1,-;2,-;3,-"),
+        (format!("SELECT l.n FROM keys l SEMI JOIN keys r ON {ON}"), ""),
+        (format!("SELECT l.n FROM keys l ANTI JOIN keys r ON {ON}"), "1;2;3"),
+        (format!("SELECT l.n FROM keys l WHERE EXISTS (SELECT 1 FROM keys r WHERE {ON})"), ""),
+        (format!("SELECT l.n FROM keys l WHERE NOT EXISTS (SELECT 1 FROM keys r WHERE {ON})"), "1;2;3"),
+        (format!("SELECT l.n FROM keys l WHERE l.d IN (SELECT r.d FROM keys r WHERE {ON})"), ""),
+        ("SELECT l.n, r.n AS other FROM keys l JOIN keys r ON l.a = r.a AND l.b = r.b AND l.d = r.d".to_owned(), "3,3"),
+    ] {
+        assert_eq!(answer_of(sparse(), &sql), expected, "{sql}");
+    }
+    let full = answer_of(sparse(), &format!("SELECT COUNT(*) FROM keys l FULL JOIN keys r ON {ON}"));
+    assert!(full.contains("take at most 3 conditions in ON"), "{full}");
+}
+
+#[test]
+fn empty_lists_have_no_rows() {
+    for (sql, expected) in [
+        ("SELECT n, UNNEST(list) AS value FROM lists", "1,p;1,q"),
+        ("SELECT COUNT(*) FROM (SELECT UNNEST(list) AS value FROM lists) x", "2"),
+        ("SELECT UNNEST(list) AS value FROM lists WHERE n > 1 OR n < 0", ""),
+    ] {
+        assert_eq!(answer_of(sparse(), sql), expected, "{sql}");
+    }
 }
