@@ -567,6 +567,38 @@ fn children_are_a_part_of_their_trial() {
     assert!((found - expected).abs() < 1e-9, "{found} {expected}");
 }
 
+/// Rows of one table judge sessions of different agents, although their tasks and trials have the same names.
+#[test]
+fn rows_of_an_imported_table_judge_the_session_that_they_name() {
+    for (file, text) in [
+        ("v.csv", "log,task,trial,passed\none.jsonl,fix,1,true\ntwo.jsonl,fix,1,false\n"),
+        (
+            "v.jsonl",
+            "{\"label\":\"agent=A\",\"task\":\"fix\",\"trial\":1,\"passed\":true}\n\
+             {\"label\":\"agent=B\",\"task\":\"fix\",\"trial\":1,\"passed\":false}\n",
+        ),
+    ] {
+        let here = Here::new();
+        for (name, agent, tokens) in [("one", "A", 100), ("two", "B", 200)] {
+            session(&here.path("logs"), name, "claude-opus-4-1", tokens, &Value::Null, &json!({"agent": agent}));
+        }
+        here.done(&["ingest", "logs"]);
+        fs::write(here.path(file), text).unwrap();
+        here.done(&["verdicts", "import", file]);
+        let by_agent = here.json(&["report", "outcomes", "--by", "label:agent", "--sort", "+label:agent"]);
+        let names = ["label:agent", "trials", "passed", "failed", "tokens_per_trial"];
+        assert_eq!(columns(&by_agent, &names), json!([["A", 1, 1, 0, 100], ["B", 1, 0, 1, 200]]), "{file}");
+        let of_b = here.json(&["report", "outcomes", "--label", "agent=B"]);
+        assert_eq!(columns(&of_b, &["trials", "passed", "failed"]), json!([[1, 0, 1]]));
+        let by_verdict = here.json(&["report", "sessions", "--by", "verdict", "--sort", "+verdict"]);
+        assert_eq!(columns(&by_verdict, &["verdict", "sessions"]), json!([["failed", 1], ["passed", 1]]));
+        let failed = here.json(&["sessions", "--verdict", "failed"]);
+        assert_eq!(columns(&failed, &["session_id"]), json!([["two-0000-4000-8000-000000000000"]]));
+        let tasks = here.json(&["compare", "--a", "label:agent=A", "--b", "label:agent=B", "--tasks"]);
+        assert_eq!(columns(&tasks, &["task", "change"]), json!([["fix", "broke"]]));
+    }
+}
+
 /// Reports of SWE-bench are read with the logs near them, without options.
 #[test]
 fn reports_of_swe_bench_are_read_with_the_logs() {

@@ -62,7 +62,7 @@ pub(in crate::analysis) fn outcomes_of_sessions(tables: &Frames) -> PolarsResult
         text(sessions::SESSION_ID, &|(key, _)| Some(key.1.clone())),
         Column::new(OUTCOME_PASSED.into(), passed),
         text(OUTCOME_TASK, &|(_, outcome)| outcome.task.clone()),
-        text(OUTCOME_TRIAL, &|(_, outcome)| outcome.trial.as_ref().map(|(_, _, trial)| trial.clone())),
+        text(OUTCOME_TRIAL, &|(_, outcome)| outcome.trial.clone()),
         Column::new(OUTCOME_IS_CHILD.into(), is_child),
     ];
     Ok(DataFrame::new(outcomes.len(), columns)?.lazy())

@@ -1,31 +1,30 @@
-//! Trials: sessions with those that they started, and sessions that one verdict file names as the same trial.
+//! Trials: sessions with those that they started, and sessions that one file beside their logs names as the same trial.
 
 use std::collections::HashMap;
 
 use polars::prelude::*;
 
-use super::verdicts::{Outcome, outcomes};
+use super::verdicts::{NamedTrial, Outcome, outcomes};
 use crate::analysis::rows::{Frames, Key};
 use crate::store::frames::sessions;
 
 /// More sessions in between than this are a circle.
 const MAX_GENERATIONS: usize = 64;
 
-/// Which trial each session belongs to, and how the trials ended.
+/// Which trial each session belongs to, and how it ended.
 pub(super) struct Trials {
     /// Each session's parent, where that is present.
     parents: HashMap<Key, Key>,
     outcomes: HashMap<Key, Outcome>,
     /// The number of each trial, by what identifies it.
     numbers: HashMap<TrialKey, i64>,
-    results: Vec<Outcome>,
 }
 
 /// What identifies a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum TrialKey {
-    /// A verdict file, a task and a trial.
-    Named((String, String, String)),
+    /// What a file beside the logs describes.
+    Named(NamedTrial),
     /// A session that no other started.
     Session(Key),
 }
@@ -53,7 +52,7 @@ impl Trials {
             Some((key(session.get(row)?), key(parent.get(row)?)))
         });
         let parents = parents.collect();
-        Ok(Self { parents, outcomes: outcomes(tables)?, numbers: HashMap::new(), results: Vec::new() })
+        Ok(Self { parents, outcomes: outcomes(tables)?, numbers: HashMap::new() })
     }
 
     /// Whether any session has a verdict.
@@ -73,17 +72,12 @@ impl Trials {
             (key, generations) = (parent, generations + 1);
         }
         let outcome = self.outcomes.get(key).cloned().unwrap_or_default();
-        let trial = match &outcome.trial {
+        let trial = match &outcome.named {
             Some(named) => TrialKey::Named(named.clone()),
             None => TrialKey::Session(key.clone()),
         };
-        let next = i64::try_from(self.results.len()).unwrap_or(i64::MAX);
-        let number = *self.numbers.entry(trial).or_insert(next);
-        if number == next {
-            self.results.push(outcome.clone());
-        }
-        // Sessions of one named trial have the same verdict, or the first one decides.
-        let outcome = usize::try_from(number).ok().and_then(|number| self.results.get(number)).cloned();
-        Membership { trial: number, is_child: generations > 0, outcome: outcome.unwrap_or_default() }
+        let next = i64::try_from(self.numbers.len()).unwrap_or(i64::MAX);
+        let trial = *self.numbers.entry(trial).or_insert(next);
+        Membership { trial, is_child: generations > 0, outcome }
     }
 }

@@ -1,19 +1,25 @@
 //! The verdict that decides the outcome of each session: see docs/verdicts.md#the-outcome-of-a-session.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use polars::prelude::*;
 
 use crate::analysis::rows::{Frames, Key};
 use crate::model::verdict::DEFAULT_NAME;
 use crate::store::frames::verdicts;
+
+/// The file that describes the sessions of one trial, its task and its name.
+pub(super) type NamedTrial = (String, String, String);
+
 /// What the verdicts of a session state together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Outcome {
     pub task: Option<String>,
-    /// The file of the verdict with the task and the trial: sessions with the same are one trial. `None` without a trial.
-    pub trial: Option<(String, String, String)>,
+    /// The name of the trial.
+    pub trial: Option<String>,
+    /// Sessions with the same are one trial. `None` if the session is one of its own.
+    pub named: Option<NamedTrial>,
     pub passed: Option<bool>,
     pub score: Option<f64>,
 }
@@ -73,7 +79,33 @@ pub(super) fn outcomes(tables: &Frames) -> PolarsResult<HashMap<Key, Outcome>> {
             is_imported: matched_by.get(index) != Some("sidecar"),
         });
     }
-    Ok(rows.into_iter().map(|(key, rows)| (key, outcome(rows))).collect())
+    Ok(outcomes_of(rows))
+}
+
+/// The outcomes by the verdicts of each session. Those of all sessions of a named trial decide together.
+fn outcomes_of(rows: HashMap<Key, Vec<Row>>) -> HashMap<Key, Outcome> {
+    let mut outcomes = HashMap::new();
+    let mut trials: BTreeMap<NamedTrial, Vec<(Key, Vec<Row>)>> = BTreeMap::new();
+    for (key, rows) in rows {
+        match rows.iter().filter_map(named_trial).min() {
+            Some(named) => trials.entry(named).or_default().push((key, rows)),
+            None => drop(outcomes.insert(key, outcome(rows))),
+        }
+    }
+    for (named, mut sessions) in trials {
+        sessions.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let (keys, rows): (Vec<Key>, Vec<Vec<Row>>) = sessions.into_iter().unzip();
+        let outcome = Outcome { named: Some(named), ..outcome(rows.concat()) };
+        outcomes.extend(keys.into_iter().map(|key| (key, outcome.clone())));
+    }
+    outcomes
+}
+
+/// The trial that a file beside logs names. A row of an imported table is about one session, although other rows of the table can state
+/// the same task and trial: those of other agents.
+fn named_trial(row: &Row) -> Option<NamedTrial> {
+    let trial = row.trial.clone().filter(|_| !row.is_imported)?;
+    Some((row.path.clone(), row.task.clone().unwrap_or_default(), trial))
 }
 
 /// The outcome by several verdicts. Imported ones have precedence over those of sidecars, then the latest. The verdict of the
@@ -101,9 +133,8 @@ fn outcome(mut rows: Vec<Row>) -> Outcome {
         (None, _) => None,
     };
     let task = rows.iter().find_map(|row| row.task.clone());
-    let trial =
-        rows.iter().find_map(|row| Some((row.path.clone(), row.task.clone().unwrap_or_default(), row.trial.clone()?)));
-    Outcome { task, trial, passed, score }
+    let trial = rows.iter().find_map(|row| row.trial.clone());
+    Outcome { task, trial, named: None, passed, score }
 }
 
 #[cfg(test)]
@@ -130,6 +161,39 @@ mod tests {
         ];
         for (rows, expected) in cases {
             assert_eq!(outcome(rows.clone()).passed, expected, "{rows:?}");
+        }
+    }
+
+    /// A file beside several logs describes one trial, whose verdicts decide together; imported rows judge each session by itself.
+    #[test]
+    fn sessions_that_one_file_describes_are_one_trial() {
+        let row = |path: &str, passed: bool, is_imported: bool| Row {
+            task: Some("fix".into()),
+            trial: Some("1".into()),
+            name: DEFAULT_NAME.into(),
+            passed: Some(passed),
+            path: path.into(),
+            is_imported,
+            ..Row::default()
+        };
+        let of = |sessions: &[(&str, Vec<Row>)]| {
+            let rows = sessions.iter().map(|(id, rows)| (("codex".to_owned(), (*id).to_owned()), rows.clone()));
+            let outcomes = outcomes_of(rows.collect());
+            let found = sessions.iter().map(|(id, _)| outcomes[&("codex".to_owned(), (*id).to_owned())].clone());
+            found.map(|it| (it.passed, it.named.is_some(), it.trial)).collect::<Vec<_>>()
+        };
+        let one = |passed: bool, named: bool| (Some(passed), named, Some("1".to_owned()));
+        let beside = row("result.json", true, false);
+        let imported = |passed: bool| row("v.csv", passed, true);
+        assert_eq!(
+            of(&[("a", vec![imported(true)]), ("b", vec![imported(false)])]),
+            [one(true, false), one(false, false)]
+        );
+        assert_eq!(of(&[("a", vec![beside.clone()]), ("b", vec![beside.clone()])]), [one(true, true), one(true, true)]);
+        for sessions in [["a", "b"], ["b", "a"]] {
+            let judged = vec![beside.clone(), imported(false)];
+            let found = of(&[(sessions[0], vec![beside.clone()]), (sessions[1], judged)]);
+            assert_eq!(found, [one(false, true), one(false, true)]);
         }
     }
 }
