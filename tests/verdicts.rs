@@ -649,6 +649,42 @@ fn reports_of_swe_bench_are_read_with_the_logs() {
     assert_eq!(columns(&without_archive, &["trials", "passed", "failed"]), json!([[4, 2, 2]]));
 }
 
+/// A session with several labels of one key is found by each of them; reports by the key have it once.
+#[test]
+fn sessions_are_found_by_each_of_their_labels() {
+    let here = Here::new();
+    let id = |name: &str| format!("{name}-0000-4000-8000-000000000000");
+    session(&here.path("logs"), "one", "claude-opus-4-1", 100, &Value::Null, &json!({}));
+    session(&here.path("more"), "two", "claude-opus-4-1", 200, &Value::Null, &json!({}));
+    here.done(&["ingest", "logs", "--label", "tag=urgent", "--label", "tag=night"]);
+    here.done(&["ingest", "more", "--label", "tag=night shift", "--label", "time=night"]);
+    for (label, found, tokens) in [
+        ("tag=urgent", vec![id("one")], 100),
+        ("tag=night", vec![id("one")], 100),
+        ("tag=u*", vec![id("one")], 100),
+        ("tag=night*", vec![id("one"), id("two")], 300),
+        ("time=night", vec![id("two")], 200),
+    ] {
+        let mut sessions = columns(&here.json(&["sessions", "--label", label]), &["session_id"]);
+        sessions.as_array_mut().unwrap().sort_by_key(ToString::to_string);
+        assert_eq!(sessions, json!(found.iter().map(|id| [id]).collect::<Vec<_>>()), "{label}");
+        let cost = here.json(&["report", "cost", "--by", "runtime", "--label", label]);
+        assert_eq!(columns(&cost, &["total_tokens"]), json!([[tokens]]), "{label}");
+        let checked = here.json(&["check", "--max", "total_tokens=1000", "--label", label]);
+        assert_eq!(columns(&checked, &["value"]), json!([[f64::from(tokens)]]), "{label}");
+    }
+    for label in ["tag=urgent", "tag=night"] {
+        let cohort = format!("label:{label}");
+        let compared = here.json(&["compare", "--a", &cohort, "--b", "label:time=night"]);
+        let line = &compared.as_array().unwrap()[0];
+        assert_eq!((&line["a_sessions"], &line["b_sessions"]), (&json!(1), &json!(1)), "{label}");
+    }
+    let both = here.json(&["sessions", "--label", "tag=urgent", "--label", "tag=night"]);
+    assert_eq!(columns(&both, &["session_id"]), json!([[id("one")]]));
+    let by_tag = here.json(&["report", "cost", "--by", "label:tag", "--sort", "+total_tokens"]);
+    assert_eq!(columns(&by_tag, &["label:tag", "total_tokens"]), json!([["urgent", 100], ["night shift", 200]]));
+}
+
 /// Labels of the user replace those that results and sidecars state.
 #[test]
 fn labels_of_the_user_replace_those_of_files() {

@@ -125,7 +125,10 @@ fn facts(tables: &Frames) -> PolarsResult<HashMap<Key, Facts>> {
         }
         if let Some(labels) = labels.get_as_series(row) {
             let pairs = labels.str()?.iter().flatten().filter_map(|label| label.split_once('='));
-            values.extend(pairs.map(|(key, value)| (format!("label:{key}"), value.to_owned())));
+            for (key, value) in pairs {
+                // As the dimension: of several labels with this key, the first one.
+                values.entry(format!("label:{key}")).or_insert_with(|| value.to_owned());
+            }
         }
         facts.insert((runtime.to_owned(), id.to_owned()), Facts { start, values });
     }

@@ -42,7 +42,7 @@ pub use measure::Measure;
 pub(super) use numbers::newest_first;
 pub(super) use partitions::{Find, SessionRows, for_sessions, take};
 pub use pattern::PatternTooLong;
-pub(super) use pattern::{escaped, matches};
+pub(super) use pattern::{SEPARATOR, escaped, has_entry, matches};
 pub use projects::ProjectNames;
 pub(super) use projects::{is_named, shown_project};
 pub(super) use report_rows::{Context, Extended, NONE, ReportRows, Sessions, Table, Top, Where};

@@ -24,6 +24,25 @@ pub(in crate::analysis) fn matches(value: Expr, pattern: &str) -> Result<Expr, P
     Ok(value.str().contains(lit(format!("(?s)^{}$", parts.join(".*"))), true).fill_null(lit(false)))
 }
 
+/// Between the texts of a list that are joined to one.
+pub(in crate::analysis) const SEPARATOR: &str = "\u{1f}";
+
+/// Whether one of several `KEY=VALUE`, joined by [`SEPARATOR`], has this key and a value that matches a pattern.
+pub(in crate::analysis) fn has_entry(joined: Expr, key: &str, pattern: &str) -> Result<Expr, PatternTooLong> {
+    let joined = lit(SEPARATOR) + joined + lit(SEPARATOR);
+    let is_found = if pattern.contains('*') {
+        if pattern.len() > LONGEST_PATTERN {
+            return Err(PatternTooLong(pattern.len()));
+        }
+        let parts: Vec<String> = pattern.split('*').map(escaped).collect();
+        let value = parts.join(&format!("[^{SEPARATOR}]*"));
+        joined.str().contains(lit(format!("{SEPARATOR}{}={value}{SEPARATOR}", escaped(key))), true)
+    } else {
+        joined.str().contains_literal(lit(format!("{SEPARATOR}{key}={pattern}{SEPARATOR}")))
+    };
+    Ok(is_found.fill_null(lit(false)))
+}
+
 /// A regular expression that matches only this text.
 pub(in crate::analysis) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -70,6 +89,26 @@ mod tests {
         };
         assert!(matches!(matches(col("x"), &"a*".repeat(3000)), Err(PatternTooLong(6000))));
         assert_eq!((count(&"*".repeat(LONGEST_PATTERN)), count(&"*ä".repeat(LONGEST_PATTERN / 3))), (3, 0));
+        let frame = df!("x" => ["k=a\u{1f}k=b.c\nd\u{1f}l=e"]).unwrap().lazy();
+        let has = |key: &str, pattern: &str| {
+            frame.clone().filter(has_entry(col("x"), key, pattern).unwrap()).collect().unwrap().height() == 1
+        };
+        for (key, pattern, expected) in [
+            ("k", "a", true),
+            ("k", "b.c\nd", true),
+            ("k", "b*d", true),
+            ("k", "b.*", true),
+            ("k", "bx*", false),
+            ("k", "a*e", false),
+            ("k", "e", false),
+            ("l", "*", true),
+            ("m", "*", false),
+            ("k", "", false),
+            (".", "a", false),
+        ] {
+            assert_eq!(has(key, pattern), expected, "{key} {pattern}");
+        }
+        assert!(has("l", &"*".repeat(LONGEST_PATTERN)) && has_entry(col("x"), "k", &"a*".repeat(3000)).is_err());
         assert_eq!(["*–*", "*<a>.b*", "*\\b*", "*b*", "/<a>.b", "*a?*"].map(count), [1, 1, 0, 3, 1, 0]);
     }
 }

@@ -12,7 +12,9 @@ use super::scope::{Scope, Undated};
 use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
 use crate::analysis::outcomes::sets::set_of_task;
-use crate::analysis::rows::{Cost, KEY, NONE, ReportRows, Sessions, WeekStart, escaped, is_named, known_sum, matches};
+use crate::analysis::rows::{
+    Cost, KEY, NONE, ReportRows, SEPARATOR, Sessions, WeekStart, escaped, has_entry, is_named, known_sum, matches,
+};
 use crate::base::time::Time;
 use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
 
@@ -76,6 +78,11 @@ impl Grouping {
             left_out: LeftOut::default(),
         };
         for (name, pattern) in &scope.only {
+            if let Some(key) = name.strip_prefix(LABEL) {
+                let is_match = has_entry(grouping.labels(key)?, key, pattern)?;
+                grouping.rows = grouping.rows.filter(is_match);
+                continue;
+            }
             let mut is_match = matches(grouping.dimension(name)?, pattern)?;
             if name == "model" {
                 is_match = is_match.or(matches(grouping.dimension("model_as_logged")?, pattern)?);
@@ -258,19 +265,24 @@ impl Grouping {
         Ok(col(FAILURE_CLASS))
     }
 
+    /// The labels of each row's session, joined by [`SEPARATOR`].
+    fn labels(&mut self, key: &str) -> Result<Expr, Error> {
+        if key.is_empty() {
+            return Err(Error::LabelWithoutKey);
+        }
+        self.join_sessions()?;
+        Ok(col("session_labels").list().join(lit(SEPARATOR), true))
+    }
+
     /// The value of a dimension, by its name. Joins the sessions if the dimension needs them.
     ///
     /// # Errors
     /// When no dimension has that name, or the rows do not have it.
     pub(in crate::analysis) fn dimension(&mut self, name: &str) -> Result<Expr, Error> {
         if let Some(key) = name.strip_prefix(LABEL) {
-            if key.is_empty() {
-                return Err(Error::LabelWithoutKey);
-            }
-            self.join_sessions()?;
-            let value = format!("(?s)(?:^|\u{1f}){}=([^\u{1f}]*)", escaped(key));
-            let labels = col("session_labels").list().join(lit("\u{1f}"), true);
-            return Ok(labels.str().extract(lit(value), 1).alias(name));
+            // Of several labels with this key, the first one.
+            let value = format!("(?:^|{SEPARATOR}){}=([^{SEPARATOR}]*)", escaped(key));
+            return Ok(self.labels(key)?.str().extract(lit(value), 1).alias(name));
         }
         let dimension = Dimension::find(name).ok_or_else(|| Error::Dimension(name.to_owned()))?;
         let has = |column: &str| self.schema.contains(column);
