@@ -679,3 +679,35 @@ fn a_period_without_sessions_names_when_they_begin() {
     }
     assert!(run(&["sessions", "--runtime", "pi"]).contains("no session has the runtime"), "a filter is named first");
 }
+
+/// Logs that only give the sums of a session have an unknown number of responses, not 0.
+#[test]
+fn responses_are_unknown_where_logs_only_give_sums() {
+    let options = Options { by: vec!["runtime".into(), "session".into()], wide: true, ..Options::default() };
+    let sql = "SELECT runtime, session_id, CASE WHEN SUM(CASE WHEN grain = 'turn' THEN 1 ELSE 0 END) > 0 \
+               THEN SUM(CASE WHEN grain = 'turn' THEN 1 ELSE 0 END) END AS turns FROM turns GROUP BY runtime, session_id";
+    let rows = |frame: &DataFrame, names: [&str; 3]| -> BTreeSet<Vec<String>> {
+        let columns = names.map(|name| texts(frame, name));
+        (0..frame.height()).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect()
+    };
+    let expected = rows(&query(tables(), sql).unwrap(), ["runtime", "session_id", "turns"]);
+    assert!(expected.iter().any(|row| row[2] == "null") && expected.iter().any(|row| row[2] != "null"));
+    for report in ["cost", "tokens", "models"] {
+        let found = reports::find(report).unwrap().run(&tables(), &options).unwrap().rows;
+        assert_eq!(rows(&found, ["runtime", "session", "turns"]), expected, "{report}");
+    }
+
+    let home = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.args(arguments).current_dir(root()).env("HOME", home.path()).env("TZ", "UTC");
+        let output = command.env("AGENTLOGS_ARCHIVE", home.path().join("archive")).output().unwrap();
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat()
+    };
+    let written = run(&["ingest", "sample-logs/claude-json"]);
+    assert!(written.lines().any(|line| line.split_whitespace().eq(["turns", "unknown"])), "{written}");
+    let checked = run(&["check", "--max", "turns=5", "--min", "turns=1", "--max", "cost_usd=5", "--format", "csv"]);
+    assert!(checked.contains("turns,,max,5") && checked.contains("turns,,min,1"), "{checked}");
+    assert!(checked.contains("\nunknown: turns; an unknown value exceeds"), "{checked}");
+    assert!(checked.contains("1 of 3 bounds exceeded"), "{checked}");
+}

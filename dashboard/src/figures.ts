@@ -20,7 +20,7 @@ export interface Sums {
 }
 
 const nothing = (): Sums => ({
-  cost: NaN, tokens: NaN, input: NaN, output: NaN, cacheRead: NaN, cacheWrite: NaN, unpriced: 0, turns: 0, sessions: 0,
+  cost: NaN, tokens: NaN, input: NaN, output: NaN, cacheRead: NaN, cacheWrite: NaN, unpriced: 0, turns: NaN, sessions: 0,
 });
 
 /** The part of the prompts that was read from a cache. */
@@ -78,7 +78,7 @@ function folded(sums: Map<number, Sums>, keyOf: (key: number) => number, session
     sum.cacheRead = plus(sum.cacheRead, it.cacheRead);
     sum.cacheWrite = plus(sum.cacheWrite, it.cacheWrite);
     sum.unpriced += it.unpriced;
-    sum.turns += it.turns;
+    sum.turns = plus(sum.turns, it.turns);
   }
   return out;
 }
@@ -160,7 +160,7 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
   const [cacheRead, cacheWrite, unpriced, responses] = [turns.cache_read_tokens, turns.cache_write_tokens, turns.unpriced_tokens, turns.turns].map(add);
   const sums = new Map(found.map((key, at) => [key, {
     cost: cost[at], tokens: tokens[at], input: input[at], output: output[at], cacheRead: cacheRead[at], cacheWrite: cacheWrite[at],
-    unpriced: unpriced[at] || 0, turns: responses[at] || 0, sessions: inCell.counts[at],
+    unpriced: unpriced[at] || 0, turns: responses[at], sessions: inCell.counts[at],
   }]));
   const ofSeries = new Map<number, (Sums | undefined)[]>();
   for (const [key, it] of sums) {

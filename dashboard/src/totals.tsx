@@ -117,10 +117,10 @@ export function Totals({ data, state, left: rest, sums, statuses, tools }: { dat
     ["sessions", "Sessions", sessions, format.count(sessions), "that began in this time", compare((it) => it.sessions, format.count)],
     judged > 0 ? passRateFigure : toolErrors,
   ];
-  const tokens = known(sums.tokens);
+  const [tokens, turns] = [known(sums.tokens), known(sums.turns)];
   const others: Figure[] = [
     ["total_tokens", "Tokens", tokens, format.short(tokens), `${format.short(known(sums.output))} of them output`],
-    ["turns", "Turns", sums.turns, format.count(sums.turns), "responses of models"],
+    ["turns", "Turns", turns, format.count(turns), "responses of models"],
     ["cache_hit_rate", "Cache hits", hits, format.percent(hits), "of the prompts' tokens"],
     ["calls", "Tool calls", calls, format.count(calls), calls > 0 ? `${format.percent(rate)} failed` : "none"],
     ...(judged > 0 ? [] : [["ended_cleanly_rate", "Ended cleanly", clean, format.percent(clean), "of sessions with a known end"] satisfies Figure]),

@@ -269,7 +269,7 @@ impl Computed {
 
 impl Spent {
     fn add(&mut self, turn: &TurnFacts) {
-        self.turns = Some(self.turns.unwrap_or(0) + i64::from(turn.is_response));
+        self.turns = add(self.turns, turn.is_response.then_some(1));
         self.tokens = add(self.tokens, turn.tokens);
         self.cost_usd = add_money(self.cost_usd, turn.cost_usd);
         self.first = Some(self.first.map_or(turn.time, |first| first.min(turn.time)));
@@ -278,7 +278,7 @@ impl Spent {
 
     /// A window whose turns are known has 0 turns, tokens and dollars if there are none.
     fn known(self) -> Self {
-        if self.turns.is_some() {
+        if self.first.is_some() {
             return self;
         }
         Self { turns: Some(0), tokens: Some(0), cost_usd: Some(0.0), ..self }

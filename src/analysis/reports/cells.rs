@@ -8,7 +8,7 @@ use super::own_rows::Errors;
 use crate::analysis::behaviour::add_measures;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::rows::{
-    self, Cost, Frames, NONE, ReportRows, Sessions, Table, Unjudged, Within, count_of, sum_where,
+    self, Cost, Frames, NONE, ReportRows, Sessions, Table, Unjudged, Within, count_of, responses, sum_where,
 };
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::analysis::shipped::{self, Shipped, has_history, rows_of_shares};
@@ -133,7 +133,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
         known_sum(turns::CACHE_READ_TOKENS),
         known_sum(turns::CACHE_WRITE_TOKENS),
         unpriced.alias(sessions::UNPRICED_TOKENS),
-        count_of(turns::GRAIN, "turn").alias(sessions::TURNS),
+        responses().alias(sessions::TURNS),
     ];
     let of_skills = [
         billionths(rows::known_sum(turns::COST_USD)).alias("cost"),

@@ -17,7 +17,7 @@ use crate::analysis::rows::measure::{
     Formula, Measure, derived, float, max, measure, median, new, not_zero, percentile_90, percentile_95, ratio, rows,
     sum,
 };
-use crate::analysis::rows::{SESSION_KEY, Sessions, Table, Where, distinct_sessions, sum_of, sum_where};
+use crate::analysis::rows::{SESSION_KEY, Sessions, Table, Where, distinct_sessions, responses, sum_of, sum_where};
 use crate::analysis::shipped::{self, Shipped};
 use crate::analysis::skills::{self, Skills};
 use crate::analysis::waste::{self, Waste};
@@ -412,7 +412,7 @@ pub static REPORTS: &[Report] = &[
 
 const SESSIONS: Measure =
     measure("sessions", "Distinct sessions", || col(SESSION_KEY).n_unique().cast(DataType::Int64));
-const TURNS: Measure = measure("turns", "Responses", || col(turns::GRAIN).eq(lit("turn")).sum().cast(DataType::Int64));
+const TURNS: Measure = measure("turns", "Responses", responses);
 const COST_PER_PASSED: Measure =
     measure("cost_per_passed_usd", "Cost of sessions with a verdict / trials that passed", outcomes::cost_per_passed)
         .of_outcome();

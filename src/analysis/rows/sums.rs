@@ -2,6 +2,8 @@
 
 use polars::prelude::*;
 
+use crate::store::frames::turns;
+
 /// The sum of a column; NULL if no value is known.
 pub(in crate::analysis) fn known_sum(column: &str) -> Expr {
     when(col(column).count().gt(lit(0))).then(sum_of(column, col(column))).otherwise(lit(NULL))
@@ -30,6 +32,13 @@ pub(in crate::analysis) fn sum_of(column: &str, values: Expr) -> Expr {
 /// The number of rows in which a column has a value.
 pub(in crate::analysis) fn count_of(column: &str, value: &str) -> Expr {
     col(column).eq(lit(value)).sum().cast(DataType::Int64)
+}
+
+/// The number of responses among rows of `turns`; NULL if their logs give nothing but sums. Without rows it is 0.
+pub(in crate::analysis) fn responses() -> Expr {
+    let count = || count_of(turns::GRAIN, "turn");
+    let is_unknown = count().eq(lit(0)).and(col(turns::GRAIN).count().gt(lit(0)));
+    when(is_unknown).then(lit(NULL)).otherwise(count())
 }
 
 /// The number of rows in which a flag has a value.

@@ -9,7 +9,7 @@ use super::read::{Reader, SessionColumns};
 use super::short::short_ids;
 use super::style::{NAME, TextStyle, fitted};
 use crate::analysis::present::{counted, grouped, markdown_text};
-use crate::analysis::rows::known_sum;
+use crate::analysis::rows::{known_sum, responses};
 use crate::base::width::width as width_of;
 use crate::ledger::trees::Forest;
 use crate::store::frames::{TypedRows, computed_columns, rows, sessions, turns};
@@ -156,7 +156,7 @@ fn agents(reader: Reader<'_>, all: &Members) -> PolarsResult<Agents> {
     let agents = rows.group_by(by.map(col)).agg([
         known_sum(turns::COST_USD).alias(turns::COST_USD),
         col(turns::CANONICAL_MODEL).drop_nulls().last(),
-        col(turns::GRAIN).eq(lit("turn")).sum().cast(DataType::Int64).alias(OWN_RESPONSES),
+        responses().alias(OWN_RESPONSES),
         col(turns::OCCURRED_AT).min().alias(turns::OCCURRED_AT),
     ]);
     let order = [turns::OCCURRED_AT, turns::SESSION_ID, turns::AGENT_ID, turns::AGENT];

@@ -198,7 +198,9 @@ pub fn report_damage(written: &Written) -> Outcome {
 pub fn contents(archive: &Archive, sums: &Sums) {
     say(&format!("{} now contains", archive.folder().display()));
     line("sessions", &grouped(sums.sessions), "");
-    line("turns", &grouped(sums.turns), "");
+    // Logs that give only the sums of a session have tokens, but no turns.
+    let is_unknown = sums.turns == 0 && sums.tokens > 0;
+    line("turns", &if is_unknown { "unknown".to_owned() } else { grouped(sums.turns) }, "");
     line("tool calls", &grouped(sums.tool_calls), "");
     line("tokens", &grouped(sums.tokens), "");
     let missing = match sums.unpriced_tokens {

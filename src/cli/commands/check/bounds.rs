@@ -81,6 +81,12 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         state_left_out("", &left_out, "row", "time");
     }
     print(&frame(&lines, is_human(args.printed))?, args.printed, Layout::default())?;
+    let mut unknown: Vec<&str> =
+        lines.iter().filter(|line| line.value.is_none()).map(|line| line.measure.as_str()).collect();
+    unknown.dedup();
+    if !unknown.is_empty() {
+        say(&format!("unknown: {}; an unknown value exceeds every lower bound and no upper bound", unknown.join(", ")));
+    }
     let exceeded = lines.iter().filter(|line| line.is_exceeded).count();
     say(&format!("{exceeded} of {} exceeded", counted(lines.len(), "bound")));
     // A bound with a mistyped filter would never be exceeded.
