@@ -3,8 +3,10 @@
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::failures::CLASSES;
 use agentlogs::analysis::reports::{self, Frames, Options, Scope};
+use agentlogs::analysis::views::with_views;
 use agentlogs::model::source::Source;
-use agentlogs::store::frames::frames;
+use agentlogs::store::frames::{COMPUTED_TABLES, computed_schema, frames};
+use agentlogs::store::query::query;
 use polars::prelude::*;
 
 use crate::{demo_facts, facts, settled};
@@ -34,6 +36,28 @@ fn rows(tables: &Frames, report: &str, by: &[&str], only: &[(&str, &str)], colum
 
 fn sessions_in(tables: &Frames, filter: Expr) -> usize {
     tables.table("sessions").filter(filter).collect().unwrap().height()
+}
+
+/// SQL has the computed tables wherever it lists tables.
+#[test]
+fn sql_has_the_computed_tables() {
+    let tables = demo();
+    let ask = |sql: &str| query(with_views(tables.clone(), sql).unwrap(), sql).unwrap();
+    let texts = |frame: &DataFrame, column: &str| -> Vec<String> {
+        frame.column(column).unwrap().str().unwrap().iter().flatten().map(str::to_owned).collect()
+    };
+    let listed = texts(&ask("SHOW TABLES"), "name");
+    for table in COMPUTED_TABLES {
+        assert!(listed.iter().any(|name| name == table), "{table}: {listed:?}");
+        let rows = ask(&format!("SELECT * FROM {table} LIMIT 1"));
+        let described = ask(&format!("DESCRIBE {table}"));
+        let names: Vec<&str> = rows.get_column_names().into_iter().map(PlSmallStr::as_str).collect();
+        assert_eq!(texts(&described, "column"), names, "{table}");
+        let types: Vec<DataType> =
+            computed_schema().into_iter().filter(|it| it.table == table).map(|it| it.dtype).collect();
+        assert_eq!(types[..], rows.dtypes()[..types.len()], "{table}");
+    }
+    assert!(texts(&ask("DESCRIBE labels"), "column").contains(&"prompt".to_owned()));
 }
 
 /// The made-up team: the classes were found by reading the logs.

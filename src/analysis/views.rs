@@ -7,25 +7,26 @@ use polars::prelude::*;
 use crate::analysis::failures::frame::failures;
 use crate::analysis::rows::{Frames, KEY};
 use crate::analysis::shipped;
-use crate::store::frames::{TypedRows as _, rows, sessions};
-use crate::store::query::reads;
+use crate::store::frames::{COMPUTED_TABLES, FAILURES, LABELS, TypedRows as _, rows, sessions};
+use crate::store::query::{describes, lists_tables, reads};
 
-/// The names of the tables.
-pub const VIEWS: [&str; 3] = ["labels", "failures", "shipped"];
-
-/// The tables with those views that a query reads.
+/// The tables with those that are computed for a query.
 ///
 /// # Errors
 /// When the tables cannot be read.
 pub fn with_views(tables: Frames, sql: &str) -> PolarsResult<Frames> {
+    let is_list = lists_tables(sql);
     let mut views: Vec<(&'static str, LazyFrame)> = Vec::new();
-    for name in VIEWS.into_iter().filter(|name| reads(sql, name)) {
-        let view = match name {
-            "labels" => labels(&tables)?,
-            "failures" => failures(&tables)?,
-            _ => shipped::view(&tables)?,
-        };
-        views.push((name, view));
+    for name in COMPUTED_TABLES.into_iter().filter(|name| is_list || reads(sql, name)) {
+        views.push(match name {
+            // Only its name matters.
+            _ if is_list => (name, DataFrame::empty().lazy()),
+            LABELS => (name, labels(&tables)?),
+            // Its columns are known without its rows.
+            _ if describes(sql) => continue,
+            FAILURES => (name, failures(&tables)?),
+            _ => (name, shipped::view(&tables)?),
+        });
     }
     if views.is_empty() {
         return Ok(tables);

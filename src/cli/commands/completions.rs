@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use agentlogs::analysis::reports::{self, DIMENSIONS, Options, REPORTS, Report};
-use agentlogs::store::frames::{Frames, TABLES, sessions, verdicts};
+use agentlogs::store::frames::{Frames, names_of_tables, sessions, verdicts};
 use anyhow::Context;
 use clap::{Arg, Command};
 use clap_complete::env::Shells;
@@ -59,7 +59,7 @@ fn with_candidates(command: &str, arg: Arg) -> Arg {
     let candidates: fn() -> Vec<CompletionCandidate> = match (command, arg.get_id().as_str()) {
         ("report", "name") => || described(REPORTS.iter().map(|it| (it.name, it.about))),
         ("query", "sql" | "show") => || described(named_queries()),
-        ("schema", "table") => || TABLES.iter().map(CompletionCandidate::new).collect(),
+        ("schema", "table") => || names_of_tables().into_iter().map(CompletionCandidate::new).collect(),
         (_, "by") => || described(DIMENSIONS.iter().map(|it| (it.name, it.about))),
         ("report", "sort") => || described(REPORTS.iter().flat_map(Report::measures).map(|it| (it.name, it.about))),
         (_, "runtime") => || values(sessions::TABLE, sessions::RUNTIME),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use agentlogs::analysis::present::Roles;
-use agentlogs::store::frames::{self, TABLES};
+use agentlogs::store::frames::{self, LABELS, names_of_tables};
 use agentlogs::store::query::nearest;
 use anyhow::{Context, bail};
 use polars::prelude::*;
@@ -13,7 +13,7 @@ use super::output::{Layout, WITH_ABOUT, is_on_terminal, print, say};
 use crate::cli::args::{self, Man, Schema};
 
 pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
-    let columns = frames::schema();
+    let columns: Vec<_> = frames::schema().into_iter().chain(frames::computed_schema()).collect();
     let Some(table) = &args.table else {
         if is_on_terminal(args.printed) && !args.printed.wide {
             return tables(&columns, args);
@@ -22,9 +22,13 @@ pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
     };
     let of_table: Vec<_> = columns.into_iter().filter(|it| it.table.eq_ignore_ascii_case(table)).collect();
     if of_table.is_empty() {
-        bail!("no table {table:?}{}", nearest(table, TABLES.to_vec()));
+        bail!("no table {table:?}{}", nearest(table, names_of_tables()));
     }
-    columns_of(&of_table, false, args)
+    let done = columns_of(&of_table, false, args)?;
+    if table.eq_ignore_ascii_case(LABELS) {
+        say("and a column for each key of a label: `agentlogs query 'DESCRIBE labels'` lists those of the archive");
+    }
+    Ok(done)
 }
 
 /// Prints columns with their meaning.
@@ -47,8 +51,8 @@ fn tables(columns: &[frames::Described], args: &Schema) -> anyhow::Result<Outcom
     let names =
         |table: &str| -> Vec<&str> { columns.iter().filter(|it| it.table == table).map(|it| it.column).collect() };
     let frame = df!(
-        "table" => TABLES,
-        "columns" => TABLES.map(|table| names(table).join(", ")),
+        "table" => names_of_tables(),
+        "columns" => names_of_tables().into_iter().map(|table| names(table).join(", ")).collect::<Vec<_>>(),
     )?;
     let roles = Roles { sentences: &["columns"], ..Roles::default() };
     print(&frame, args.printed, Layout { roles, ..Layout::default() })?;

@@ -1,6 +1,5 @@
 //! `agentlogs query` without SQL on a terminal: a prompt.
 
-use agentlogs::analysis::views::VIEWS;
 use agentlogs::store::frames::TABLES;
 use polars::prelude::df;
 
@@ -25,7 +24,7 @@ pub fn run(source: DataSource, printed: Printed, settings: &Settings) -> anyhow:
     // An archive that cannot be read is an error before the first prompt.
     let mut source = Reopened::new(source, settings, &TABLES)?;
     source.close();
-    let words = Words::new(&VIEWS, named_queries());
+    let words = Words::new(named_queries());
     let history = settings.machine.own_data().map(|data| data.join(HISTORY));
     let mut editor = editor(&words, history, has_color());
     let mut printed = printed;

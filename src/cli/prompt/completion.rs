@@ -1,7 +1,7 @@
 //! The words that the beginning of a word may become: tables after FROM, columns of the tables that the text names, functions,
 //! words of SQL, built-in queries and commands.
 
-use agentlogs::store::frames::{TABLES, schema};
+use agentlogs::store::frames::{computed_schema, names_of_tables, schema};
 
 use super::command::{COMMANDS, modes};
 
@@ -100,11 +100,15 @@ pub struct Words {
 pub type Candidate = (String, String);
 
 impl Words {
-    /// Those of this program, with the tables that SQL has besides those of an archive.
-    pub fn new(views: &[&'static str], queries: impl Iterator<Item = (&'static str, &'static str)>) -> Self {
+    /// Those of this program.
+    pub fn new(queries: impl Iterator<Item = (&'static str, &'static str)>) -> Self {
         Self {
-            tables: TABLES.iter().chain(views).copied().collect(),
-            columns: schema().into_iter().map(|column| (column.table, column.column, column.about)).collect(),
+            tables: names_of_tables(),
+            columns: schema()
+                .into_iter()
+                .chain(computed_schema())
+                .map(|column| (column.table, column.column, column.about))
+                .collect(),
             queries: queries.collect(),
         }
     }
@@ -181,7 +185,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
-        let words = Words::new(&["labels"], [("weekly-cost-by-model", "Cost"), ("failing-tools", "Tools")].into_iter());
+        let words = Words::new([("weekly-cost-by-model", "Cost"), ("failing-tools", "Tools")].into_iter());
         let (start, found) = words.candidates(text, text.len());
         assert!(text.is_char_boundary(start));
         found.into_iter().map(|(name, _)| name).collect()

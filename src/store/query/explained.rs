@@ -3,7 +3,7 @@
 use polars::prelude::*;
 use polars::sql::keywords::all_functions;
 
-use crate::store::frames::{TABLES, schema};
+use crate::store::frames::{names_of_tables, schema};
 
 /// The error message of polars without the query plan, with the most similar name if a name does not exist.
 pub(super) fn explained(error: &PolarsError) -> String {
@@ -26,7 +26,7 @@ pub(super) fn explained(error: &PolarsError) -> String {
         return format!("no column {name:?}{near}");
     }
     if let Some(name) = quoted(text, "relation '", '\'') {
-        return format!("no table {name:?}{}", nearest(&name, TABLES.to_vec()));
+        return format!("no table {name:?}{}", nearest(&name, names_of_tables()));
     }
     if text.contains("cannot compare 'date/datetime/time'") {
         return "a time is compared with a text of another form: write DATE '2026-10-05' or TIMESTAMP '2026-10-05 08:00:00'".to_owned();

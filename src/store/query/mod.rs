@@ -1,5 +1,6 @@
 //! SQL over the tables. A query reads these tables only, and changes nothing. docs/sql.md describes the dialect.
 
+mod asked;
 mod conditions;
 mod dates;
 mod durations;
@@ -24,6 +25,7 @@ mod values;
 mod visit;
 mod windows;
 
+pub use asked::{describes, has_limit, lists_tables, reads};
 pub use error::Error;
 pub use explained::{near, nearest};
-pub use run::{has_limit, query, query_rows, reads};
+pub use run::{query, query_rows};

@@ -9,7 +9,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::error::Error;
-use crate::store::frames::TABLES;
+use crate::store::frames::names_of_tables;
 
 /// A chain of operators is a tree as deep as the chain is long. The parser builds it without a limit, and polars recurses into it in
 /// threads with small stacks: 20,000 operators end the program.
@@ -60,7 +60,7 @@ const MAX_PADDING: u64 = 10_000;
 const PADDING: [&str; 2] = ["lpad", "rpad"];
 
 fn no_table(what: impl std::fmt::Display) -> ControlFlow<String> {
-    ControlFlow::Break(format!("{what} is refused: SQL can only read the tables {} here", TABLES.join(", ")))
+    ControlFlow::Break(format!("{what} is refused: SQL can only read the tables {} here", names_of_tables().join(", ")))
 }
 
 /// Keywords that join two expressions or queries.

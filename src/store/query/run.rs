@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use polars::prelude::*;
 use polars::sql::SQLContext;
-use sqlparser::ast::{ObjectName, ObjectNamePart, Statement, visit_relations};
+use sqlparser::ast::{Statement, visit_relations};
 
 use super::durations::with_texts_of_durations;
 use super::error::Error;
@@ -15,7 +15,7 @@ use super::rewrite::rewrite;
 use super::scope::Tables;
 use super::types::Types;
 use super::values::insert_values;
-use crate::store::frames::{Described, Frames, TABLES, schema};
+use crate::store::frames::{Frames, LABELS, computed_schema, names_of_tables, schema};
 
 /// Runs one SQL query over the tables. docs/sql.md describes the dialect.
 ///
@@ -36,7 +36,7 @@ pub fn query_rows(tables: Frames, sql: &str, limit: Option<u32>) -> Result<DataF
         let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || {
             let statement = harmless(sql)?;
             if let Statement::ExplainTable { table_name, .. } = &statement {
-                return described(&table_name.to_string());
+                return described(&tables, &table_name.to_string());
             }
             let rows = Engine { tables }.answered(statement, sql, limit)?;
             with_texts_of_durations(&rows).map_err(|error| Error::Wrong(explained(&error)))
@@ -98,58 +98,34 @@ fn columns_of(tables: &Frames, statement: &Statement) -> PolarsResult<(Tables, T
     Ok((columns, types))
 }
 
-/// Whether a query names the number of its rows. Other statements do not need to: their answers are short.
-pub fn has_limit(sql: &str) -> bool {
-    match harmless(sql.trim().trim_end_matches(';')) {
-        Ok(Statement::Query(query)) => query.limit_clause.is_some() || query.fetch.is_some(),
-        _ => true,
-    }
-}
-
-/// Whether a query reads a table of that name. One that cannot be parsed reads none.
-pub fn reads(sql: &str, table: &str) -> bool {
-    let is_table = |relation: &ObjectName| match &relation.0[..] {
-        [ObjectNamePart::Identifier(name)] if name.value.eq_ignore_ascii_case(table) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    };
-    harmless(sql.trim().trim_end_matches(';')).is_ok_and(|statement| visit_relations(&statement, is_table).is_break())
-}
-
 /// Stack of the thread of a query, in bytes. The system provides only the pages that are used.
 const STACK: usize = 256 << 20;
 
 /// The columns of a table, for `DESCRIBE`.
-fn described(table: &str) -> Result<DataFrame, Error> {
-    let columns: Vec<_> = schema().into_iter().filter(|column| column.table.eq_ignore_ascii_case(table)).collect();
-    if columns.is_empty() {
-        return Err(Error::Wrong(format!("no table {table:?}; there are: {}", TABLES.join(", "))));
+fn described(tables: &Frames, table: &str) -> Result<DataFrame, Error> {
+    let wrong = |error: PolarsError| Error::Wrong(error.to_string());
+    let columns = schema().into_iter().chain(computed_schema());
+    let columns: Vec<_> = columns.filter(|column| column.table.eq_ignore_ascii_case(table)).collect();
+    let Some(first) = columns.first() else {
+        return Err(Error::Wrong(format!("no table {table:?}; there are: {}", names_of_tables().join(", "))));
+    };
+    let mut rows: Vec<(String, &str, &str)> =
+        columns.iter().map(|it| (it.column.to_owned(), it.type_name(), it.about)).collect();
+    // The other columns of labels are the keys in this archive.
+    if let Some((_, labels)) = tables.iter().find(|(name, _)| first.table == LABELS && *name == LABELS) {
+        let schema = labels.clone().collect_schema().map_err(wrong)?;
+        let keys = schema.iter_names().filter(|name| columns.iter().all(|it| it.column != name.as_str()));
+        rows.extend(keys.map(|key| (key.to_string(), "VARCHAR", "The label of this name")));
     }
-    let names: Vec<_> = columns.iter().map(|column| column.column).collect();
-    let types: Vec<_> = columns.iter().map(Described::type_name).collect();
-    let abouts: Vec<_> = columns.iter().map(|column| column.about).collect();
-    df!("column" => names, "type" => types, "about" => abouts).map_err(|error| Error::Wrong(error.to_string()))
+    let names: Vec<_> = rows.iter().map(|row| row.0.as_str()).collect();
+    let types: Vec<_> = rows.iter().map(|row| row.1).collect();
+    let abouts: Vec<_> = rows.iter().map(|row| row.2).collect();
+    df!("column" => names, "type" => types, "about" => abouts).map_err(wrong)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_tables_of_a_query_are_known() {
-        for sql in [
-            "SELECT * FROM labels",
-            "select task\nfrom sessions s join LABELS l using (session_id)",
-            "FROM \"labels\"",
-            "SELECT * FROM \"labels\";",
-            "SELECT l.task FROM sessions AS s, labels AS l",
-            "EXPLAIN SELECT 1 FROM sessions WHERE session_id IN (SELECT session_id FROM labels)",
-        ] {
-            assert!(reads(sql, "labels"), "{sql}");
-        }
-        for sql in ["SELECT labels FROM sessions", "SELECT * FROM labels_of_me", "SELECT fromlabels", "", "labels"] {
-            assert!(!reads(sql, "labels"), "{sql}");
-        }
-    }
 
     /// The rows of an answer as CSV without its header, or the error.
     fn answer(sql: &str) -> String {
@@ -269,22 +245,9 @@ mod tests {
     fn tables_are_described_and_functions_suggested() {
         assert!(answer("DESCRIBE turns").starts_with("session_id,VARCHAR,"), "{}", answer("DESCRIBE turns"));
         assert!(answer("DESC nothing").starts_with("no table \"nothing\"; there are: sessions"));
+        assert!(answer("DESCRIBE failures").contains(";failure_class,VARCHAR,"), "{}", answer("DESCRIBE failures"));
         assert_eq!(answer("SELECT COALESC(tokens, 0) FROM turns"), "no function COALESC; did you mean COALESCE?");
         assert!(!answer("SELECT x FROM turns, UNNEST(model) AS x").contains("Ident"));
-    }
-
-    #[test]
-    fn a_query_may_name_the_number_of_its_rows() {
-        for (sql, expected) in [
-            ("SELECT 1", false),
-            ("SELECT * FROM (SELECT 1 LIMIT 3)", false),
-            ("SELECT 1 ORDER BY 1 LIMIT 3;", true),
-            ("WITH x AS (SELECT 1) SELECT * FROM x LIMIT 3", true),
-            ("DESCRIBE turns", true),
-            ("EXPLAIN SELECT 1", true),
-        ] {
-            assert_eq!(has_limit(sql), expected, "{sql}");
-        }
     }
 
     fn asked(sql: &str) -> String {
@@ -301,6 +264,7 @@ mod tests {
             "no column \"inputtokens\"; did you mean \"input_tokens\"?"
         );
         assert_eq!(asked("SELECT 1 FROM session"), "no table \"session\"; did you mean \"sessions\"?");
+        assert_eq!(asked("SELECT 1 FROM label"), "no table \"label\"; did you mean \"labels\"?");
         assert_eq!(asked("SELECT zzz FROM turns"), "no column \"zzz\"; there are: input_tokens, model");
     }
 

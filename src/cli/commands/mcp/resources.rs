@@ -48,11 +48,11 @@ pub(super) fn read(uri: &str) -> Option<Value> {
 
 /// A line for each column, below its table.
 fn schema() -> String {
-    let columns = frames::schema();
+    let columns: Vec<_> = frames::schema().into_iter().chain(frames::computed_schema()).collect();
     let of_table = |table: &str| -> String {
         let columns = columns.iter().filter(|column| column.table == table);
         let lines = columns.map(|it| format!("  {} {}: {}\n", it.column, it.type_name(), it.about));
         [format!("{table}\n")].into_iter().chain(lines).collect()
     };
-    frames::TABLES.into_iter().map(of_table).collect()
+    frames::names_of_tables().into_iter().map(of_table).collect()
 }

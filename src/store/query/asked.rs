@@ -1,0 +1,78 @@
+//! What a query asks for, before it is answered.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{ObjectName, ObjectNamePart, Statement, visit_relations};
+
+use super::refused::harmless;
+
+/// The statement; `None` if it cannot be parsed or is refused.
+fn statement(sql: &str) -> Option<Statement> {
+    harmless(sql.trim().trim_end_matches(';')).ok()
+}
+
+/// Whether a query names the number of its rows. Other statements do not need to: their answers are short.
+pub fn has_limit(sql: &str) -> bool {
+    match statement(sql) {
+        Some(Statement::Query(query)) => query.limit_clause.is_some() || query.fetch.is_some(),
+        _ => true,
+    }
+}
+
+/// Whether a query reads a table of that name. One that cannot be parsed reads none.
+pub fn reads(sql: &str, table: &str) -> bool {
+    let is_table = |relation: &ObjectName| match &relation.0[..] {
+        [ObjectNamePart::Identifier(name)] if name.value.eq_ignore_ascii_case(table) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    statement(sql).is_some_and(|statement| visit_relations(&statement, is_table).is_break())
+}
+
+/// Whether it is `SHOW TABLES`.
+pub fn lists_tables(sql: &str) -> bool {
+    matches!(statement(sql), Some(Statement::ShowTables { .. }))
+}
+
+/// Whether it is `DESCRIBE`.
+pub fn describes(sql: &str) -> bool {
+    matches!(statement(sql), Some(Statement::ExplainTable { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_of_a_query_are_known() {
+        for sql in [
+            "SELECT * FROM labels",
+            "select task\nfrom sessions s join LABELS l using (session_id)",
+            "FROM \"labels\"",
+            "SELECT * FROM \"labels\";",
+            "SELECT l.task FROM sessions AS s, labels AS l",
+            "EXPLAIN SELECT 1 FROM sessions WHERE session_id IN (SELECT session_id FROM labels)",
+            "DESCRIBE labels",
+        ] {
+            assert!(reads(sql, "labels"), "{sql}");
+        }
+        for sql in ["SELECT labels FROM sessions", "SELECT * FROM labels_of_me", "SELECT fromlabels", "", "labels"] {
+            assert!(!reads(sql, "labels"), "{sql}");
+        }
+        assert!(describes("desc labels;") && !describes("SELECT 1") && !describes("EXPLAIN SELECT 1"));
+        assert!(lists_tables("show tables;") && !lists_tables("DESCRIBE labels"));
+    }
+
+    #[test]
+    fn a_query_may_name_the_number_of_its_rows() {
+        for (sql, expected) in [
+            ("SELECT 1", false),
+            ("SELECT * FROM (SELECT 1 LIMIT 3)", false),
+            ("SELECT 1 ORDER BY 1 LIMIT 3;", true),
+            ("WITH x AS (SELECT 1) SELECT * FROM x LIMIT 3", true),
+            ("DESCRIBE turns", true),
+            ("EXPLAIN SELECT 1", true),
+        ] {
+            assert_eq!(has_limit(sql), expected, "{sql}");
+        }
+    }
+}
