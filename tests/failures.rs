@@ -38,9 +38,9 @@ fn sessions_in(tables: &Frames, filter: Expr) -> usize {
     tables.table("sessions").filter(filter).collect().unwrap().height()
 }
 
-/// SQL has the computed tables wherever it lists tables.
+/// SQL has the computed tables wherever it lists tables; sessions have the class of their failure where a query names it.
 #[test]
-fn sql_has_the_computed_tables() {
+fn sql_has_the_computed_tables_and_the_class_of_each_session() {
     let tables = demo();
     let ask = |sql: &str| query(with_views(tables.clone(), sql).unwrap(), sql).unwrap();
     let texts = |frame: &DataFrame, column: &str| -> Vec<String> {
@@ -58,6 +58,24 @@ fn sql_has_the_computed_tables() {
         assert_eq!(types[..], rows.dtypes()[..types.len()], "{table}");
     }
     assert!(texts(&ask("DESCRIBE labels"), "column").contains(&"prompt".to_owned()));
+
+    let rows = |sql: &str| -> Vec<String> {
+        let frame = ask(sql);
+        let row =
+            |row| frame.columns().iter().map(|it| it.get(row).unwrap().str_value().into_owned()).collect::<Vec<_>>();
+        (0..frame.height()).map(|index| row(index).join(" ")).collect()
+    };
+    let counts = ["infrastructure 1", "judged_wrong 7", "stopped 1", "timeout 2"];
+    for sql in [
+        "SELECT failure_class, COUNT(*) AS n FROM sessions WHERE failure_class IS NOT NULL GROUP BY failure_class ORDER BY failure_class",
+        "SELECT s.failure_class, COUNT(*) AS n FROM sessions s WHERE s.failure_class <> '' GROUP BY s.failure_class ORDER BY s.failure_class",
+        "SELECT failure_class, COUNT(*) AS n FROM sessions JOIN failures USING (runtime, session_id) GROUP BY failure_class ORDER BY failure_class",
+    ] {
+        assert_eq!(rows(sql), counts, "{sql}");
+    }
+    assert_eq!(ask("SELECT session_id, failure_class FROM sessions").height(), sessions_in(&tables, lit(true)));
+    assert_eq!(ask("SELECT error_kind AS failure_class FROM sessions LIMIT 1").width(), 1);
+    assert!(!ask("SELECT * FROM sessions LIMIT 1").get_column_names().iter().any(|name| *name == "failure_class"));
 }
 
 /// The made-up team: the classes were found by reading the logs.

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::*;
 
-use crate::analysis::failures::frame::failures;
+use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
 use crate::analysis::rows::{Frames, KEY};
 use crate::analysis::shipped;
 use crate::store::frames::{COMPUTED_TABLES, FAILURES, LABELS, TypedRows as _, rows, sessions};
-use crate::store::query::{describes, lists_tables, reads};
+use crate::store::query::{describes, lists_tables, names_column, reads};
 
 /// The tables with those that are computed for a query.
 ///
@@ -28,10 +28,22 @@ pub fn with_views(tables: Frames, sql: &str) -> PolarsResult<Frames> {
             _ => (name, shipped::view(&tables)?),
         });
     }
+    let is_class_asked = names_column(sql, FAILURE_CLASS) && reads(sql, sessions::TABLE) && !reads(sql, FAILURES);
+    let tables = if is_class_asked { with_failure_class(tables)? } else { tables };
     if views.is_empty() {
         return Ok(tables);
     }
     Ok(tables.into_iter().chain(views).collect())
+}
+
+/// The tables with the classes of failures at the end of `sessions`.
+fn with_failure_class(tables: Frames) -> PolarsResult<Frames> {
+    let classes = failures(&tables)?.select([&KEY.map(col)[..], &[col(FAILURE_CLASS)]].concat());
+    let how = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
+    Ok(tables.map(|name, frame| match name {
+        sessions::TABLE => frame.join(classes.clone(), KEY.map(col), KEY.map(col), how.clone()),
+        _ => frame,
+    }))
 }
 
 rows! {

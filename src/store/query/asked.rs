@@ -3,6 +3,9 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{ObjectName, ObjectNamePart, Statement, visit_relations};
+use sqlparser::dialect::GenericDialect;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::refused::harmless;
 
@@ -38,6 +41,24 @@ pub fn describes(sql: &str) -> bool {
     matches!(statement(sql), Some(Statement::ExplainTable { .. }))
 }
 
+/// Whether a query names a column that it does not define itself.
+pub fn names_column(sql: &str, column: &str) -> bool {
+    let tokens = Tokenizer::new(&GenericDialect, sql).tokenize().unwrap_or_default();
+    let mut is_named = false;
+    let mut follows_as = false;
+    for token in tokens {
+        let Token::Word(word) = token else { continue };
+        if word.value.eq_ignore_ascii_case(column) {
+            if follows_as {
+                return false;
+            }
+            is_named = true;
+        }
+        follows_as = word.keyword == Keyword::AS;
+    }
+    is_named
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +81,18 @@ mod tests {
         }
         assert!(describes("desc labels;") && !describes("SELECT 1") && !describes("EXPLAIN SELECT 1"));
         assert!(lists_tables("show tables;") && !lists_tables("DESCRIBE labels"));
+    }
+
+    #[test]
+    fn the_columns_of_a_query_are_known() {
+        for sql in
+            ["SELECT x FROM a", "SELECT a.X, y FROM a", "SELECT 1 FROM a WHERE \"x\" = 1", "SELECT x AS y FROM a"]
+        {
+            assert!(names_column(sql, "x"), "{sql}");
+        }
+        for sql in ["SELECT y AS x FROM a ORDER BY x", "SELECT 'x', xx FROM a -- x", "SELECT '", ""] {
+            assert!(!names_column(sql, "x"), "{sql}");
+        }
     }
 
     #[test]

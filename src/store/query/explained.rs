@@ -3,7 +3,10 @@
 use polars::prelude::*;
 use polars::sql::keywords::all_functions;
 
-use crate::store::frames::{names_of_tables, schema};
+use crate::store::frames::{Described, FAILURES, computed_schema, names_of_tables, schema};
+
+/// How a query reads the classes of failures.
+const JOIN_FAILURES: &str = "JOIN failures USING (runtime, session_id)";
 
 /// The error message of polars without the query plan, with the most similar name if a name does not exist.
 pub(super) fn explained(error: &PolarsError) -> String {
@@ -17,6 +20,10 @@ pub(super) fn explained(error: &PolarsError) -> String {
     if let Some(name) =
         quoted(text, "unable to find column \"", '"').or_else(|| quoted(text, "no column named '", '\''))
     {
+        let is_of_failures = |column: &Described| column.table == FAILURES && column.column == name;
+        if name.starts_with("failure_") && computed_schema().iter().any(is_of_failures) {
+            return format!("no column {name:?}; the table failures has it: {JOIN_FAILURES}");
+        }
         // Of the columns that polars lists, or of all if it lists none.
         let listed: Vec<&str> = text
             .split_once("valid columns: [")

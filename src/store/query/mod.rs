@@ -25,7 +25,7 @@ mod values;
 mod visit;
 mod windows;
 
-pub use asked::{describes, has_limit, lists_tables, reads};
+pub use asked::{describes, has_limit, lists_tables, names_column, reads};
 pub use error::Error;
 pub use explained::{near, nearest};
 pub use run::{query, query_rows};

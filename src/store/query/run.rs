@@ -265,6 +265,10 @@ mod tests {
         );
         assert_eq!(asked("SELECT 1 FROM session"), "no table \"session\"; did you mean \"sessions\"?");
         assert_eq!(asked("SELECT 1 FROM label"), "no table \"label\"; did you mean \"labels\"?");
+        assert_eq!(
+            asked("SELECT failure_sign FROM turns"),
+            "no column \"failure_sign\"; the table failures has it: JOIN failures USING (runtime, session_id)"
+        );
         assert_eq!(asked("SELECT zzz FROM turns"), "no column \"zzz\"; there are: input_tokens, model");
     }
 
