@@ -89,6 +89,7 @@ const RULES: &[(ErrorKind, &[i64], &[&str])] = &[
             "too many requests",
             "resource_exhausted",
             "hit your limit",
+            "out of extra usage",
         ],
     ),
     (ErrorKind::Overloaded, &[529, 503], &["overloaded", "service unavailable", "at capacity"]),
@@ -133,6 +134,14 @@ pub fn classify(code: Option<i64>, words: &str) -> ErrorKind {
             codes.iter().any(|it| spoken.contains(it)) || phrases.iter().any(|it| words.contains(it))
         })
         .map_or(ErrorKind::Other, |(kind, ..)| *kind)
+}
+
+/// The kind of an error that a runtime names: by the code, then by that name, then by the message.
+pub fn classify_named(code: Option<i64>, name: &str, words: &str) -> ErrorKind {
+    match classify(code, name) {
+        ErrorKind::Other => classify(None, words),
+        kind => kind,
+    }
 }
 
 /// The HTTP statuses in a message in lower case: its first word, and numbers after a word such as `status`. Other numbers are
@@ -182,6 +191,7 @@ mod tests {
             (None, "429 rate_limit_error: too many requests", RateLimit),
             (Some(429), "Provider returned error", RateLimit),
             (None, "Claude AI usage limit reached|1760000000", RateLimit),
+            (None, "You're out of extra usage · resets 3pm (Europe/Brussels)", RateLimit),
             (None, "You've hit your usage limit. Upgrade to Pro or try again at 3:05 PM.", RateLimit),
             (None, "got status: RESOURCE_EXHAUSTED", RateLimit),
             (

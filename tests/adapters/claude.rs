@@ -329,3 +329,57 @@ fn a_fork_without_a_reference_has_the_owner_of_its_history_as_parent() {
         .collect();
     assert_eq!(found, [("f", Some("s"), Some(1)), ("s", None, Some(2))]);
 }
+
+/// The class that Claude Code states decides the kind of an error whose words do not.
+#[test]
+fn the_stated_class_of_an_error_decides_its_kind() {
+    let failure = |class: &str, text: &str| {
+        let message = format!(r#"{{"id":"e","model":"<synthetic>","content":[{{"type":"text","text":"{text}"}}]}}"#);
+        line("assistant", 2, &format!(r#""message":{message},"error":{class},"isApiErrorMessage":true"#))
+    };
+    let out = "You're out of extra usage · resets 3pm (UTC)";
+    for (class, text, kind, code) in [
+        (r#""rate_limit""#, out, ErrorKind::RateLimit, Some("rate_limit")),
+        (r#""rate_limit""#, "You're now using extra usage", ErrorKind::RateLimit, Some("rate_limit")),
+        (r#""authentication_failed""#, "No access", ErrorKind::Auth, Some("authentication_failed")),
+        (r#""billing_error""#, "Add funds to continue", ErrorKind::Billing, Some("billing_error")),
+        (r#""unknown""#, "API Error: 529 overloaded", ErrorKind::Overloaded, Some("unknown")),
+        (r#""server_error""#, "Repeated trouble", ErrorKind::Other, Some("server_error")),
+        ("null", out, ErrorKind::RateLimit, None),
+    ] {
+        let tables = tables_of(&[&[response(1, "msg_1", "", ""), failure(class, text)]]);
+        assert_eq!(tables.sessions[0].session.error_kind, Some(kind), "{class} {text}");
+        assert_eq!(tables.events[0].event.code.as_deref(), code, "{class} {text}");
+        assert_eq!(tables.limits.len(), usize::from(text == out), "{text}");
+    }
+}
+
+/// A result repeats the error of the line before it.
+#[test]
+fn an_error_of_a_stream_is_one_event() {
+    let failure = |class: &str, text: &str| {
+        let message =
+            format!(r#"{{"id":"e","model":"<synthetic>","content":[{{"type":"text","text":"{text}"}}],"usage":{{}}}}"#);
+        let own = r#""session_id":"s","parent_tool_use_id":null"#;
+        let line = format!(r#"{{"type":"assistant","uuid":"u1",{own},"error":"{class}","message":{message}}}"#);
+        let result = format!(
+            r#"{{"type":"result","subtype":"success","is_error":true,"result":"{text}","num_turns":1,"uuid":"u2",{own}}}"#
+        );
+        [line, result]
+    };
+    for (class, text, kind) in [
+        ("rate_limit", "You're out of extra usage · resets 3pm (UTC)", ErrorKind::RateLimit),
+        ("billing_error", "Add funds to continue", ErrorKind::Billing),
+        ("server_error", "Something", ErrorKind::Other),
+    ] {
+        let lines = failure(class, text);
+        let tables = tables_of(&[&lines]);
+        assert_eq!(tables.sessions[0].session.error_kind, Some(kind), "{class}");
+        let codes: Vec<_> = tables.events.iter().map(|row| row.event.code.as_deref()).collect();
+        assert_eq!(codes, [Some(class)]);
+        // Without the line, the result is the event. That it calls itself a success is no code.
+        let tables = tables_of(&[&lines[1..]]);
+        let codes: Vec<_> = tables.events.iter().map(|row| row.event.code.as_deref()).collect();
+        assert_eq!(codes, [None]);
+    }
+}

@@ -17,6 +17,11 @@ impl Builder {
         self.fail_as(errors::classify(code, message), message);
     }
 
+    /// The session failed with an error that the runtime names. Its kind follows from `code`, then from the name, then from `message`.
+    pub fn fail_named(&mut self, code: Option<i64>, name: &str, message: &str) {
+        self.fail_as(errors::classify_named(code, name, message), message);
+    }
+
     /// The session failed with a known kind of error.
     pub fn fail_as(&mut self, kind: ErrorKind, message: &str) {
         self.session.status = Status::Error;

@@ -23,7 +23,7 @@
 //! | duration, API duration, stated turns | `duration_ms`, `duration_api_ms`, `num_turns`, once per `uuid` (without one: per cost and duration) |
 //! | subagent | `parent_tool_use_id`; `subagent_type` of that call |
 //! | call, file change | as in `claude-transcript`, structured result in `tool_use_result`; refusals also from `tool_result_meta[].non_execution_kind`, with the same words as `toolDenialKind`, and from `permission_denials` |
-//! | events | `status: compacting` and its `compact_boundary` are one compaction; `api_retry`, `api_error` (retry); failed results and lines with `error` (error); subagents; denials |
+//! | events | `status: compacting` and its `compact_boundary` are one compaction; `api_retry`, `api_error` (retry); lines with `error`, whose class is the code, and failed results that no such line precedes (error); subagents; denials |
 //! | limits | `rate_limit_event`: `rate_limit_info.rateLimitType` is the window, with `resetsAt` and 100 times `utilization`; newer versions contain all windows in `unifiedWindows`. `reached` is the `status` `rejected`. Minutes follow from the names `five_hour` and `seven_day…` (public examples; not in the files seen) |
 //! | user turns | user lines of the main agent, except results and `isSynthetic`, if the recording contains them |
 //! | status | the last `result`: `success` only if `subtype` is `success` and `is_error` is not true (both traps occur: 3 files with `error_max_turns` and `is_error` false). A main response after it, or no `result` (4 of 28): `incomplete` |
@@ -59,6 +59,7 @@ use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
+use crate::model::errors;
 use crate::model::health::Reason;
 use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind};
 
@@ -190,6 +191,8 @@ struct Session {
     is_stream: bool,
     /// The responses since the last result, in separate lists if an `init` is between them.
     runs: Vec<Vec<usize>>,
+    /// The class and the text of the main agent's last error, if no response and no result is after it.
+    error: Option<(Symbol, String)>,
 }
 
 impl Fold for Stream {
@@ -246,7 +249,7 @@ impl Stream {
             let (format, capabilities) = (STREAM.id, STREAM.capabilities);
             let context = Context { runtime, format, capabilities, ..self.context.clone() };
             let conversation = Conversation::new(&context, id, line.number);
-            Session { conversation, is_stream: false, runs: vec![Vec::new()] }
+            Session { conversation, is_stream: false, runs: vec![Vec::new()], error: None }
         };
         match record.session_id.some() {
             Some(id) => self.sessions.get(id, line.number, || new(id)),
@@ -307,10 +310,14 @@ impl Session {
             // Written by the program, not by a model: an error of the API, or nothing.
             if !record.error.is_empty() {
                 let text = message.content.blocks.iter().find_map(|it| it.text.some());
+                let class = Symbol::from(record.error.text());
                 let event = self.conversation.builder.event(EventKind::Error, at);
-                event.code = Some(record.error.text().into());
+                event.code = Some(class.clone());
                 event.message = text.map(brief);
                 limits::add_message(&mut self.conversation.builder, text.unwrap_or_default(), &origin(record, line));
+                if record.parent_tool_use_id.some().is_none() {
+                    self.error = Some((class, text.unwrap_or_default().to_owned()));
+                }
             }
             return;
         }
@@ -319,6 +326,7 @@ impl Session {
             // A record after a result belongs to another run, which has not ended.
             let session = &mut self.conversation.builder.session;
             (session.status, session.error_kind, session.error_message) = (Status::Incomplete, None, None);
+            self.error = None;
         }
         let agent = parent.and_then(|parent| self.conversation.subagent(parent, at));
         let turn = self.conversation.response(message, &origin(record, line), agent, damage);
@@ -407,6 +415,7 @@ impl Session {
             self.denial(denial, line, time);
         }
         let said = record.result.as_str();
+        let error = self.error.take();
         // Both occur: subtype `success` with `is_error`, and `error_max_turns` without.
         if record.subtype.as_str() == "success" && !record.is_error.is_true() {
             self.conversation.builder.succeed();
@@ -415,16 +424,18 @@ impl Session {
         }
         let errors = record.errors.iter().filter_map(Text::some).collect::<Vec<_>>().join("; ");
         let message = [&errors, said].into_iter().find(|it| !it.is_empty()).map_or(record.subtype.as_str(), |it| it);
-        let words = if record.subtype.as_str() == "success" {
-            Cow::Borrowed(message)
-        } else {
-            Cow::Owned(format!("{message} {}", record.subtype.as_str()))
-        };
-        limits::add_message(&mut self.conversation.builder, message, &origin(record, line));
-        let kind = crate::model::errors::classify(record.api_error_status.whole(), &words);
+        let subtype = record.subtype.some().filter(|it| *it != "success");
+        let words = subtype.map_or(Cow::Borrowed(message), |subtype| Cow::Owned(format!("{message} {subtype}")));
+        let class = error.as_ref().map_or("", |(class, _)| class);
+        let kind = errors::classify_named(record.api_error_status.whole(), class, &words);
         self.conversation.builder.fail_as(kind, message);
+        // A line before it contains the same error, with its class.
+        if error.is_some_and(|(_, text)| text == message) {
+            return;
+        }
+        limits::add_message(&mut self.conversation.builder, message, &origin(record, line));
         let event = self.conversation.builder.event(EventKind::Error, At { line: line.number, time });
-        event.code = record.subtype.owned();
+        event.code = subtype.map(Symbol::new);
         event.message = Some(brief(message));
     }
 

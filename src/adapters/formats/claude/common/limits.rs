@@ -101,11 +101,13 @@ fn minutes(name: &str) -> Option<i64> {
     }
 }
 
-/// The words before "limit": "You've hit your session limit", "Opus weekly limit reached", "Claude AI usage limit reached".
+/// The words before "limit": "You've hit your session limit", "Opus weekly limit reached", "Claude AI usage limit reached". "You're
+/// out of extra usage" names no window: what was bought beyond it is used up, too.
 static REACHED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"^(?:you['’]ve (?:hit|reached) your (?<hit>[a-z0-9 -]*?) ?limit\b|(?<reached>[a-z0-9 -]*?) ?limit reached\b)",
-    )
+    regex(concat!(
+        r"^(?:you['’]ve (?:hit|reached) your (?<hit>[a-z0-9 -]*?) ?limit\b|you['’]re out of extra (?<extra>usage)\b",
+        r"|(?<reached>[a-z0-9 -]*?) ?limit reached\b)",
+    ))
 });
 
 /// The time of the reset: in seconds after a bar, or as a local time after "resets", each part of which may be absent.
@@ -127,7 +129,8 @@ fn regex(pattern: &str) -> Regex {
 /// has no window.
 fn reached(text: &str, time: Option<Time>) -> Option<(Symbol, Option<Time>)> {
     let found = REACHED.captures(text.trim_start())?;
-    let words = found.name("hit").or_else(|| found.name("reached"))?.as_str().to_ascii_lowercase();
+    let words =
+        ["hit", "extra", "reached"].into_iter().find_map(|name| found.name(name))?.as_str().to_ascii_lowercase();
     let resets_at = RESET.captures(text).and_then(|reset| reset_time(&reset, time?));
     let name = match words.trim_start_matches("claude ").trim_start_matches("ai ") {
         "session" | "5-hour" | "five-hour" => FIVE_HOURS.to_owned(),
@@ -247,6 +250,8 @@ mod tests {
                 "Opus weekly limit reached ∙ resets Jan 24, 2026, 1pm (UTC)",
                 Some(("seven_day_opus", "2026-01-24T13:00:00Z")),
             ),
+            ("You're out of extra usage · resets 5pm (UTC)", Some(("five_hour", "2026-01-22T17:00:00Z"))),
+            ("You're now using extra usage", None),
             ("You've reached your Fable limit.", Some(("seven_day_fable", ""))),
             // The zone of the user is not logged.
             ("5-hour limit reached ∙ resets 3pm", Some(("five_hour", ""))),

@@ -112,8 +112,10 @@ impl Session {
             // Written by the program, not by a model: an error of the API, or nothing.
             if record.is_api_error_message.is_true() {
                 let text = message.content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
+                let class: Text<'_> = record.error.read();
                 let event = self.conversation.builder.event(EventKind::Error, origin.at);
                 event.key = record.uuid.owned();
+                event.code = class.owned();
                 event.message = Some(brief(text));
                 event.is_subagent = origin.is_subagent;
                 if record.quota_limits.is_empty() {
@@ -122,7 +124,8 @@ impl Session {
                     limits::add(&mut self.conversation.builder, record.quota_limits, origin);
                 }
                 if is_main {
-                    self.conversation.builder.fail(record.api_error_status.whole(), text);
+                    let status = record.api_error_status.whole();
+                    self.conversation.builder.fail_named(status, class.as_str(), text);
                     self.last = Ending::Error;
                 }
             }
