@@ -383,3 +383,15 @@ fn an_error_of_a_stream_is_one_event() {
         assert_eq!(codes, [None]);
     }
 }
+
+/// Servers of other providers run tools and write their results into the response, without the name of a tool.
+#[test]
+fn results_in_a_response_are_those_of_its_calls() {
+    let call = r#"{"type":"server_tool_use","id":"call_7","name":"webReader","input":"{}"}"#;
+    let result = r#"{"type":"tool_result","tool_use_id":"call_7","content":"page"}"#;
+    let text = r#"{"type":"text","text":"Done"}"#;
+    let lines = [call, result, text].map(|block| response(1, "msg_1", block, ""));
+    let tables = tables_of(&[&lines]);
+    assert_eq!(tables.tool_calls[0].call.status.as_str(), "ok");
+    assert_eq!(tables.sessions[0].session.status, Status::Success);
+}

@@ -168,7 +168,8 @@ impl Conversation {
                         self.builder.change(call, file, operation, lines, origin.at);
                     }
                 }
-                kind if kind.ends_with("_tool_result") => {
+                // Proxies write the results of their own tools without the name of a tool before it.
+                kind if kind == "tool_result" || kind.ends_with("_tool_result") => {
                     self.call_result(block, &Origin { tool_use_result: None, ..*origin });
                 }
                 _ => {}
