@@ -124,3 +124,28 @@ fn turns_of_a_cli_backend_count_in_its_own_log() {
     assert_eq!(inputs(&[&own, &index]), [("openclaw".to_owned(), Some(25))]);
     assert_eq!(inputs(&[&claude, &index]), once[..1]);
 }
+
+/// Heartbeats, jobs and other texts that openclaw writes are no prompts of a human. pi writes no such texts.
+#[test]
+fn openclaw_s_own_prompts_are_not_typed() {
+    let prompts = |cwd: &str| {
+        let header =
+            format!(r#"{{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"{cwd}"}}"#);
+        let prompt = |(second, (text, provenance)): (usize, (&str, &str))| {
+            let time = format!("2026-01-02T03:04:{:02}", second + 1);
+            format!(
+                r#"{{"type":"message","id":"u{second}","timestamp":"{time}Z","message":{{"role":"user","content":[{{"type":"text","text":"{text}"}}]{provenance},"timestamp":"{time}Z"}}}}"#
+            )
+        };
+        let texts = [
+            ("Can you build a website?", ""),
+            ("[OpenClaw heartbeat poll]", ""),
+            ("[cron:66d1 Evening review] Write the review.", ""),
+            ("A task has ended.", r#","provenance":{"kind":"inter_session"}"#),
+        ];
+        let lines: Vec<_> = std::iter::once(header).chain(texts.into_iter().enumerate().map(prompt)).collect();
+        tables(&[lines.join("\n")]).sessions[0].user_turns
+    };
+    assert_eq!(prompts("/home/ada/.openclaw/workspace"), Some(1));
+    assert_eq!(prompts("/work"), Some(4));
+}

@@ -18,7 +18,11 @@
 //! for delivery and are skipped (20 seen); `openclaw:prompt-error` is an error; the id of a file without its header is in the
 //! file's name; a call whose `details.status` is `error`, `failed` or `forbidden` is an `error`, although `isError` is `false` (99 of
 //! 798 results). Siblings are read as parts of the session: entries in several of them count once (1,121 of 1,795 messages were in
-//! several files). *Exact*; usage whose counts are all 0 is unknown (1,182 responses of one series of retries).
+//! several files); a prompt counts as typed unless `provenance.kind` is `internal_system` or `inter_session`, or, without it, unless
+//! its text, after lines that begin with `System:` or `System (untrusted):`, begins as those of openclaw: "Read HEARTBEAT.md if it
+//! exists", `[OpenClaw `, `[cron:`, "Pre-compaction memory flush.", `[Subagent Context]`, `[Inter-session message]`,
+//! `<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>`, "A scheduled reminder has been triggered.", "An async command"
+//! (1,452 of 2,018 prompts of public logs). *Exact*; usage whose counts are all 0 is unknown (1,182 responses of one series of retries).
 //!
 //! Since 2026.8.1 the entries are rows of `agents/NAME/agent/openclaw-agent.sqlite`: table `transcript_events`, one entry as JSON in
 //! each row (`event_json`, or compressed in `event_zstd`), by `session_id` and `seq`. The files of before are archives and repeat

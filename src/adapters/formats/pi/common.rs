@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use super::openclaw_prompts::is_typed;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief, money};
@@ -50,6 +51,7 @@ record! {
         "rawStopReason" => _raw_stop_reason: Skip,
         "errorMessage" => pub(crate) error_message: Text<'a>,
         "duration" => duration: Number,
+        "provenance" => provenance: Provenance<'a>,
     }
 }
 
@@ -64,6 +66,13 @@ record! {
         "name" => name: Text<'a>,
         "arguments" => arguments: ToolArguments<'a>,
     }
+}
+
+/// Who sent a prompt to openclaw.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Provenance<'a> {
+    kind: Text<'a>,
 }
 
 /// The structured result of a tool.
@@ -352,7 +361,12 @@ impl Agent {
     fn user(&mut self, message: &Message<'_>) {
         let time = message.timestamp.0;
         self.builder.extend_to(time);
-        let text = if self.builder.keeps_text() { said(&message.content.value) } else { None };
+        let is_openclaw = self.builder.session.runtime == "openclaw";
+        let text = if self.builder.keeps_text() || is_openclaw { said(&message.content.value) } else { None };
+        if is_openclaw && !is_typed(message.provenance.kind.as_str(), text.as_deref().unwrap_or_default()) {
+            self.builder.prompted_by_program();
+            return;
+        }
         let identity =
             time.map_or(Identity::Unique, |time| Identity::Global(format!("pi user {}", time.micros()).into()));
         self.builder.prompt_as(identity, text.as_deref());

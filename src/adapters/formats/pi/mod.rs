@@ -2,5 +2,6 @@
 
 pub(crate) mod common;
 pub(crate) mod json;
+mod openclaw_prompts;
 pub(crate) mod session;
 pub(crate) mod subagent;
