@@ -88,3 +88,19 @@ fn a_transcript_may_begin_with_a_message() {
     // Any program may write such messages.
     assert!(sessions_at("/x/chat.jsonl", &log).is_empty());
 }
+
+/// Copies of a database contain the same session, of which the sums grow. Several profiles can give one id to different sessions.
+#[test]
+fn sessions_of_several_profiles_add_up() {
+    let input = |starts: [f64; 2]| {
+        let row = |(start, tokens): (f64, u32)| {
+            let mut row: Value = serde_json::from_str(&database(&[])).unwrap();
+            (row["started_at"], row["input_tokens"]) = (json!(start), json!(tokens));
+            row.to_string()
+        };
+        let tables = tables(&[row((starts[0], 900)), row((starts[1], 700))]);
+        (tables.sessions.len(), tables.sessions[0].tokens.input)
+    };
+    assert_eq!(input([1_791_532_800.5, 1_791_532_800.5]), (1, Some(900)));
+    assert_eq!(input([1_791_532_800.5, 1_791_619_200.5]), (1, Some(1600)));
+}

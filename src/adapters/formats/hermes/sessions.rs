@@ -16,7 +16,7 @@
 //! | session, parent | `sessions.id`, `parent_session_id` |
 //! | entrypoint, cwd, branch | `source`, `cwd`, `git_branch` (since schema 15) |
 //! | turns | `api_call_count`, else the number of assistant messages, as a number only |
-//! | tokens | the sums of the session, in a row of grain `session`: `input_tokens` (without caches), `output_tokens` (with reasoning), `cache_read_tokens`, `cache_write_tokens`; `reasoning_tokens`, of which 0 is unknown |
+//! | tokens | the sums of the session, in a row of grain `session`: `input_tokens` (without caches), `output_tokens` (with reasoning), `cache_read_tokens`, `cache_write_tokens`; `reasoning_tokens`, of which 0 is unknown. Of several databases with the session the largest count, if `started_at` is equal; else they add up: the API server gives the same ids (`api-…`) in all profiles |
 //! | provider | `billing_provider` |
 //! | effort | `reasoning_config` in `model_config`: `effort`, or `none` if `enabled` is false; that of the session's start |
 //! | cost | `actual_cost_usd` if `cost_status` is `actual`, `estimated_cost_usd` if it is `estimated`; else unknown |

@@ -84,9 +84,11 @@ impl Session {
         };
         let cost = cost.filter(|cost| *cost > 0.0);
         if tokens.total().unwrap_or(0) > 0 || cost.is_some() {
+            // Copies of a database have equal rows or grown ones. Sessions of several profiles can have one id, but not one start.
+            let start = row.started_at.0.map_or(0, Time::micros);
             self.total = Some(Total {
                 line,
-                key: "sums".to_owned(),
+                key: format!("sums {start}"),
                 cost,
                 models: vec![ModelTotal {
                     model,
