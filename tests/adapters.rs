@@ -10,6 +10,7 @@ mod cline_session;
 mod codex;
 mod copilot;
 mod cursor;
+mod gemini;
 mod gh_aw;
 mod goose;
 mod hermes;

@@ -23,7 +23,7 @@
 //! | file change | `resultDisplay`: `isNewFile`, `fileDiff`, `diffStat` |
 //! | subagent | `agentId` of a call. Its own session is `chats/PARENT/ID.jsonl`, with `kind: subagent` in the header: the directory, or `parentSessionId`, is the parent; its prompts are a program's |
 //! | events | `error` messages, "Request cancelled" (abort), refusals |
-//! | user turns | user messages without the result of a call, except those written again as history |
+//! | user turns | user messages without the result of a call, except those written again as history, "System: Please continue." and "Please continue.", which Gemini CLI sends; with the result of a call those with a text "User steering update:" |
 //! | status | last message: an answer without calls `success`, `error`, cancelled `aborted`, else `incomplete`. A subagent whose call of `complete_task` succeeded is a `success` |
 //!
 //! *Exact*: `total` = input + output + thoughts + tool. If the output includes thoughts (as with other providers in Qwen Code),

@@ -2,7 +2,7 @@
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::records::{Part, REFUSALS, Record, ToolCall, exit_code, text_of};
+use super::records::{Part, REFUSALS, Record, ToolCall, exit_code, prompt_of, text_of};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
@@ -91,8 +91,12 @@ impl Chat {
                 // The messages with which a compaction replaces the history were not typed.
                 if !is_history
                     && !self.is_subagent
-                    && let Some(text) = text_of(message.content).filter(|it| !it.is_empty())
+                    && let Some((text, is_typed)) = prompt_of(message.content)
                 {
+                    if !is_typed {
+                        self.builder.prompted_by_program();
+                        return;
+                    }
                     let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
                     let typed = text_of(message.display_content).filter(|it| !it.is_empty()).unwrap_or(text);
                     self.builder.prompt_as(identity, Some(&typed));
