@@ -488,3 +488,15 @@ fn a_turn_that_starts_before_any_thread_is_no_session() {
     let sessions = sessions(&log);
     assert_eq!(sessions.iter().map(|it| it.session_id.as_str()).collect::<Vec<_>>(), ["t1", "t2"]);
 }
+
+#[test]
+fn the_role_of_an_agent_is_its_type() {
+    let spawn = r#""source":{"subagent":{"thread_spawn":{"parent_thread_id":"p","depth":1,"agent_nickname":"Curie","agent_role":"explorer"}}}"#;
+    for (source, role) in [(spawn, Some("explorer")), (r#""source":{"subagent":"review"}"#, None)] {
+        let log = Log::of(&format!(r#""id":"t",{source}"#)).start().prompt("i1", "a").count(10, 10).end();
+        let tables = tables(&[log.lines.join("\n")]);
+        assert_eq!(tables.sessions[0].session.agent.as_deref(), role);
+        let turn = &tables.turns[0].turn;
+        assert_eq!(turn.details.as_ref().and_then(|it| it.agent_type.as_deref()), role);
+    }
+}

@@ -15,6 +15,7 @@
 //! | --- | --- |
 //! | session | `session_meta.payload.id` of the first one (a file may contain 29, one per resume), else the UUID in the file's name |
 //! | parent | `forked_from_id`, `source.subagent.thread_spawn.parent_thread_id`, `parent_thread_id`, a `session_id` other than `id`, or a second `session_meta` with another id |
+//! | agent | `source.subagent.thread_spawn.agent_role`, also the agent type of each turn |
 //! | copied records | those with an `ordinal` below `subagent_history_start_ordinal`; without it the ledger finds them |
 //! | continuation | a file with `history_base` repeats nothing, but its totals include those of its base. A total before its first task or response is the base's |
 //! | version, entrypoint, provider, cwd, branch | `cli_version`, `originator`, `model_provider`, `cwd`, `git.branch` |

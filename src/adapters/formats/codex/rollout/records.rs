@@ -328,6 +328,7 @@ pub(super) struct Subagent<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Spawn<'a> {
     pub(super) parent_thread_id: Text<'a>,
+    pub(super) agent_role: Text<'a>,
 }
 
 /// Arguments of Codex's own tools.

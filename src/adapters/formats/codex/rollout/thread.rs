@@ -10,7 +10,7 @@ use super::state::{EXEC, State};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
-use crate::base::text::SharedStr;
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::TextOrBlocks;
@@ -49,6 +49,8 @@ pub(super) struct Thread {
     pub(super) own_from: Option<i64>,
     /// Whether a program writes its prompts.
     pub(super) is_program: bool,
+    /// The role of an agent that another one started.
+    pub(super) role: Option<Symbol>,
     /// Prompts, for versions without events.
     pub(super) typed: Vec<(Identity, String)>,
     pub(super) has_events: bool,
@@ -64,6 +66,7 @@ impl Thread {
             state: State::default(),
             own_from: None,
             is_program: false,
+            role: None,
             typed: Vec::new(),
             has_events: false,
             has_ends: false,
@@ -232,6 +235,12 @@ impl Thread {
         }
         let session = &mut self.builder.session;
         session.is_prompted_by_program |= self.is_program;
+        if let Some(role) = self.role {
+            for turn in &mut session.turns {
+                turn.details_mut().agent_type = Some(role.clone());
+            }
+            session.agent = Some(role);
+        }
         session.continues = (*self.root != *session.session_id).then(|| self.root.to_string());
         self.builder.finish()
     }
