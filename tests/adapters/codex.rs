@@ -500,3 +500,23 @@ fn the_role_of_an_agent_is_its_type() {
         assert_eq!(turn.details.as_ref().and_then(|it| it.agent_type.as_deref()), role);
     }
 }
+
+/// The extension for VS Code asks for the title of a task in a thread of its own.
+#[test]
+fn prompts_for_titles_are_not_typed() {
+    let title = "Generate a concise UI title (20-40 characters) for this task.";
+    let older =
+        "You are a helpful assistant. You will be presented with a user prompt, and your job is to provide a title.";
+    let extension = r#""originator":"codex_vscode","source":"exec""#;
+    for (meta, text, expected) in [
+        (extension, title, 0),
+        (extension, older, 0),
+        (extension, "Fix the login.", 1),
+        (r#""originator":"codex_vscode","source":"vscode""#, title, 1),
+        (r#""originator":"codex_exec","source":"exec""#, title, 1),
+    ] {
+        let log = Log::of(&format!(r#""id":"t",{meta}"#)).start();
+        let log = log.event(&format!(r#"{{"type":"user_message","message":"{text}"}}"#));
+        assert_eq!(user_turns(&log), Some(expected), "{meta} {text}");
+    }
+}

@@ -5,7 +5,7 @@
 //! - A paginated thread is continued in another file, and forked, by reference (`history_base`): nothing is repeated, but totals go on.
 //! - A conversation that was imported from another runtime is in that runtime's own log.
 
-use super::records::{Meta, Payload, Record, Subagent};
+use super::records::{Meta, Payload, Record, Source, Subagent};
 use super::state::State;
 use super::thread::Thread;
 use crate::adapters::engine::RecordKind;
@@ -31,7 +31,8 @@ impl Thread {
             }
             return;
         }
-        let subagent: Subagent<'_> = meta.source.subagent.read();
+        let source: Source<'_> = meta.source.read();
+        let subagent: Subagent<'_> = source.subagent.read();
         let copied = meta.forked_from_id.some().or(subagent.thread_spawn.parent_thread_id.some());
         let parent = copied.or(meta.parent_thread_id.some()).or(meta.session_id.some());
         if let Some(parent) = parent.filter(|it| *it != session.session_id) {
@@ -46,7 +47,8 @@ impl Thread {
         self.builder.instructions(meta.instructions.as_str());
         self.builder.offer_tools(meta.dynamic_tools);
         self.state.next.provider = meta.model_provider.owned().or_else(|| self.state.next.provider.take());
-        self.is_program |= meta.source.is_program() || meta.thread_source.some().is_some_and(|it| it != "user");
+        self.is_of_extension |= meta.originator.as_str() == "codex_vscode" && meta.source.text() == "exec";
+        self.is_program |= source.is_program() || meta.thread_source.some().is_some_and(|it| it != "user");
         self.role = subagent.thread_spawn.agent_role.owned().or_else(|| self.role.take());
         self.own_from = meta.subagent_history_start_ordinal.get().or(self.own_from);
         if let Maybe::Present(base) = &meta.history_base {

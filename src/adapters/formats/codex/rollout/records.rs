@@ -115,7 +115,7 @@ pub(super) struct Meta<'a> {
     pub(super) originator: Text<'a>,
     pub(super) cli_version: Text<'a>,
     pub(super) model_provider: Text<'a>,
-    pub(super) source: Source<'a>,
+    pub(super) source: Raw<'a>,
     pub(super) git: Git<'a>,
     /// Since 0.80.
     pub(super) base_instructions: BaseInstructions<'a>,

@@ -13,10 +13,15 @@ use crate::json::fields::Maybe;
 use crate::json::lines::Line;
 use crate::model::session::{EventKind, Identity, Status};
 
+/// How the prompts begin with which the extension for VS Code asks for the title of a task, in a thread of its own.
+const TITLES: [&str; 2] =
+    ["Generate a concise UI title", "You are a helpful assistant. You will be presented with a user prompt"];
+
 impl Thread {
     /// A prompt, from an event, or from an item with the id `item`. Programs write the prompts of agents that they start.
     pub(super) fn prompted(&mut self, text: &str, item: Option<&str>, time: Option<Time>) {
         self.state.open.asked(time, true);
+        self.is_program |= self.is_of_extension && TITLES.iter().any(|it| text.starts_with(it));
         if self.is_program || self.state.is_imported {
             self.builder.prompted_by_program();
             return;

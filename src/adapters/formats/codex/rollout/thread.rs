@@ -49,6 +49,8 @@ pub(super) struct Thread {
     pub(super) own_from: Option<i64>,
     /// Whether a program writes its prompts.
     pub(super) is_program: bool,
+    /// Whether an editor's extension runs it besides the threads of the user.
+    pub(super) is_of_extension: bool,
     /// The role of an agent that another one started.
     pub(super) role: Option<Symbol>,
     /// Prompts, for versions without events.
@@ -66,6 +68,7 @@ impl Thread {
             state: State::default(),
             own_from: None,
             is_program: false,
+            is_of_extension: false,
             role: None,
             typed: Vec::new(),
             has_events: false,
