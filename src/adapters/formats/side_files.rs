@@ -37,6 +37,7 @@ pub(crate) fn is_in_side_directory(path: &str) -> bool {
 /// Whether a record is of such a file.
 pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
     is_of_hermes(probe)
+        || is_of_codex(probe)
         || is_of_kimi(probe)
         || is_of_opencode(probe)
         || is_of_harbor(probe)
@@ -49,6 +50,11 @@ fn is_of_hermes(probe: &Probe<'_>) -> bool {
     let is_dump = || probe.has_all(&["session_id", "reason"]) && probe.object("request").has("body");
     let is_index = || probe.is_map_of(&["session_key", "session_id"]);
     is_dump() || probe.has_all(&["session_id", "files_payload_omitted"]) || is_index()
+}
+
+/// The index of sessions, `session_index.jsonl`, with their names.
+fn is_of_codex(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["id", "thread_name", "updated_at"]) && !probe.has("type")
 }
 
 /// The context of a session, `context.jsonl`, whose responses are in the wire file beside it.
@@ -106,6 +112,7 @@ mod tests {
             r#"{"timestamp":"2026-10-09T08:00:00","session_id":"s","reason":"x","request":{"method":"POST","url":"u","body":{"messages":[]}}}"#,
             r#"{"session_id":"s","files_payload_omitted":true,"notice":"x"}"#,
             r#"{"agent:main:cli":{"session_key":"k","session_id":"s"}}"#,
+            r#"{"id":"01a1","thread_name":"Fix the login","updated_at":"2026-10-09T08:00:00Z"}"#,
             r#"{"role":"_system_prompt","content":"x"}"#,
             "{\"role\":\"user\",\"content\":\"x\"}\n{\"role\":\"_checkpoint\",\"id\":0}",
             r#"{"id":"p","worktree":"/work/shop","vcs":"git","time":{"created":1790000000000}}"#,
