@@ -395,3 +395,21 @@ fn results_in_a_response_are_those_of_its_calls() {
     assert_eq!(tables.tool_calls[0].call.status.as_str(), "ok");
     assert_eq!(tables.sessions[0].session.status, Status::Success);
 }
+
+/// The call that started an agent states its type, also if its result is not there yet or was interrupted.
+#[test]
+fn an_agent_has_the_type_in_its_call() {
+    let task = r#"{"type":"tool_use","id":"toolu_0","name":"Task","input":{"subagent_type":"Explore","prompt":"x"}}"#;
+    let message = r#"{"type":"assistant","message":{"model":"m","id":"msg_a","role":"assistant","content":[],"usage":{"input_tokens":3,"output_tokens":4}}}"#;
+    let progress =
+        format!(r#""parentToolUseID":"toolu_0","data":{{"type":"agent_progress","agentId":"a1","message":{message}}}"#);
+    let lines = [response(1, "msg_1", task, ""), line("progress", 2, &progress)];
+    let interrupted = r#"[{"type":"tool_result","tool_use_id":"toolu_0","is_error":true,"content":"[Request interrupted by user for tool use]"}]"#;
+    let interrupted = [lines[0].clone(), lines[1].clone(), user(3, interrupted, "")];
+    for lines in [&lines[..], &interrupted[..]] {
+        let tables = tables_of(&[lines]);
+        let turn = tables.turns.iter().find(|row| row.turn.is_subagent).unwrap();
+        let agent_type = turn.turn.details.as_ref().and_then(|it| it.agent_type.as_deref());
+        assert_eq!((turn.turn.agent.as_deref(), agent_type), (Some("Explore"), Some("Explore")));
+    }
+}

@@ -73,7 +73,12 @@ impl Session {
         let inner = &data.message;
         let origin = record.inner_origin(inner, Line { number: outer.at.line, bytes: outer.bytes });
         if let Some(agent_id) = origin.agent_id {
-            self.subagent(agent_id, record.parent_tool_use_id.some(), &origin);
+            // The result of the call repeats it, if there is one.
+            let call_id = record.parent_tool_use_id.some();
+            if let Some(kind) = call_id.and_then(|call_id| self.conversation.agents.get(call_id)) {
+                self.types.entry(agent_id.to_owned()).or_insert_with(|| kind.clone());
+            }
+            self.subagent(agent_id, call_id, &origin);
         }
         match inner.kind.as_str() {
             "assistant" if inner.message.model.as_str() != "<synthetic>" && inner.message.id.some().is_some() => {
