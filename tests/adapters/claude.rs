@@ -413,3 +413,29 @@ fn an_agent_has_the_type_in_its_call() {
         assert_eq!((turn.turn.agent.as_deref(), agent_type), (Some("Explore"), Some("Explore")));
     }
 }
+
+/// "Implement the plan" begins another session, whose copy of the history alone has the answer to the plan.
+#[test]
+fn an_answer_in_a_copied_history_belongs_to_the_session_of_the_call() {
+    let plan = r#"{"type":"tool_use","id":"toolu_0","name":"ExitPlanMode","input":{"plan":"x"}}"#;
+    let rejection = r#"[{"type":"tool_result","tool_use_id":"toolu_0","is_error":true,"content":"The user doesn't want to proceed with this tool use."}]"#;
+    let old = [user(1, r#""plan it""#, ""), response(2, "msg_1", plan, "")];
+    let new = [
+        old[0].clone(),
+        old[1].clone(),
+        user(3, rejection, ""),
+        user(4, r#""Implement the following plan""#, ""),
+        response(5, "msg_2", "", ""),
+    ];
+    let new = new.map(|line| line.replace(r#""sessionId":"s""#, r#""sessionId":"t""#));
+    for logs in [[&old[..], &new[..]], [&new[..], &old[..]]] {
+        let tables = tables_of(&logs);
+        let rows: Vec<_> = tables
+            .sessions
+            .iter()
+            .map(|row| (row.session.session_id.as_str(), row.tool_calls, row.permission_denials))
+            .collect();
+        assert_eq!(rows, [("s", Some(1), Some(1)), ("t", Some(0), Some(0))]);
+        assert_eq!(tables.tool_calls[0].call.status.as_str(), "denied");
+    }
+}

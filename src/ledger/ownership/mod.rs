@@ -3,6 +3,7 @@
 
 mod election;
 mod owners;
+mod results;
 mod shared_responses;
 mod transfer;
 

@@ -6,6 +6,7 @@ use std::mem;
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use super::election::{Candidate, Owner, elect_owner};
+use super::results::add_results_of_copies;
 use super::shared_responses::{PartNumbers, SharedResponses};
 use super::transfer::{ForeignRows, OwnerRows, transfer_rows};
 use crate::base::rows::Rows;
@@ -52,7 +53,12 @@ impl Owners {
     /// Removes the rows that belong to other sessions, and sessions without any row of their own. Returns the sessions
     /// that show another session under an id of their own, each with the key of that session.
     fn transfer(&self, sessions: &mut Sessions) -> HashMap<SessionKey, SessionKey> {
-        let owner_rows = self.rows_of_owners(sessions);
+        let owners: HashSet<usize> = self.owners.iter().flatten().map(|owner| owner.session).collect();
+        add_results_of_copies(sessions, &owners, |session, part, turn| {
+            let numbers = self.numbers[session].get(part)?;
+            self.foreign_owner(session, *numbers.turns.iter().nth(turn)?)
+        });
+        let owner_rows = self.rows_of_owners(sessions, &owners);
         let mut aliases = Vec::new();
         let parents = self.parents_of_forks(sessions);
         for (session, (parts, numbers)) in sessions.values_mut().zip(&self.numbers).enumerate() {
@@ -109,8 +115,7 @@ impl Owners {
     }
 
     /// The rows of the sessions that own shared responses, before any are removed.
-    fn rows_of_owners(&self, sessions: &Sessions) -> HashMap<usize, OwnerRows> {
-        let owners: HashSet<usize> = self.owners.iter().flatten().map(|owner| owner.session).collect();
+    fn rows_of_owners(&self, sessions: &Sessions, owners: &HashSet<usize>) -> HashMap<usize, OwnerRows> {
         let is_owner = |(session, _): &(usize, _)| owners.contains(session);
         let rows = |parts: &[SessionPart]| {
             let events = parts.iter().flat_map(|part| &part.session.events);
