@@ -320,3 +320,109 @@ fn spans_in_a_file_are_requests() {
         assert_eq!((both.sessions[0].tokens.kinds(), both.sessions[0].turns), (row.tokens.kinds(), Some(3)));
     }
 }
+
+/// A span of another library: its names, its id and the span around it.
+fn library_span(id: u64, parent: &str, name: &str, pairs: Value) -> Value {
+    json!({
+        "traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "spanId": format!("{id:016}"), "parentSpanId": parent, "name": name,
+        "startTimeUnixNano": nanoseconds(id), "endTimeUnixNano": nanoseconds(id + 1), "attributes": attributes(pairs),
+    })
+}
+
+fn exported(spans: &[Value]) -> String {
+    let resource = json!({"attributes": attributes(json!({"service.name": "shop"}))});
+    json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]}).to_string()
+}
+
+/// Libraries that do not name the operation of a span: it is a request if it has a model and counts.
+#[test]
+fn spans_with_a_model_and_counts_are_requests() {
+    for (name, pairs) in [
+        (
+            "ai.streamText.doStream",
+            json!({"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 100, "gen_ai.usage.output_tokens": 5,
+                   "ai.usage.cachedInputTokens": 60}),
+        ),
+        (
+            "ai.generateText.doGenerate",
+            json!({"ai.model.id": "m", "ai.usage.inputTokens": 100, "ai.usage.outputTokens": 5,
+                   "ai.usage.cachedInputTokens": 60, "ai.usage.totalTokens": 105}),
+        ),
+        (
+            "openai.chat",
+            json!({"gen_ai.request.model": "m", "gen_ai.usage.prompt_tokens": 100, "gen_ai.usage.completion_tokens": 5,
+                   "gen_ai.usage.cache_read_input_tokens": 60}),
+        ),
+        (
+            "ChatCompletion",
+            json!({"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.token_count.prompt": 100,
+                   "llm.token_count.completion": 5, "llm.token_count.prompt_details.cache_read": 60}),
+        ),
+        (
+            "text_completion",
+            json!({"gen_ai.operation.name": "responses", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 100,
+                   "gen_ai.usage.output_tokens": 5, "gen_ai.usage.cache_read.input_tokens": 60}),
+        ),
+    ] {
+        let tables = tables(&[exported(&[library_span(1, "", name, pairs)])]);
+        let session = only(&tables);
+        let found = (session.tokens.input, session.tokens.cache_read, session.tokens.output);
+        assert_eq!(found, (Some(40), Some(60), Some(5)), "{name}");
+        assert_eq!(session.session.model.as_deref().or(tables.turns[0].turn.model.as_deref()), Some("m"), "{name}");
+    }
+    let agent = json!({"openinference.span.kind": "AGENT", "llm.model_name": "m", "llm.token_count.prompt": 100});
+    assert!(tables(&[exported(&[library_span(1, "", "agent", agent)])]).sessions.is_empty());
+}
+
+/// Of spans around each other the innermost is the request, unless one around it names its operation.
+#[test]
+fn nested_spans_of_a_request_count_once() {
+    let usage = |input: i64| json!({"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": input});
+    let named = |input: i64| {
+        let mut pairs = usage(input);
+        pairs["gen_ai.operation.name"] = json!("chat");
+        pairs
+    };
+    let id = |id: u64| format!("{id:016}");
+    let tool = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read"});
+    let inputs = |mut spans: Vec<Value>| {
+        let mut all = Vec::new();
+        for _ in 0..2 {
+            let tables = tables(&[exported(&spans)]);
+            let mut inputs: Vec<_> = tables.turns.iter().filter_map(|row| row.turn.tokens.get().input).collect();
+            inputs.sort_unstable();
+            assert!(tables.tool_calls.iter().all(|row| row.call.turn.is_none_or(|turn| turn < inputs.len())));
+            all.push(inputs);
+            spans.reverse();
+        }
+        assert_eq!(all[0], all[1]);
+        all.swap_remove(0)
+    };
+    let sum = || library_span(1, "", "ai.generateText", usage(30));
+    let steps =
+        || [10, 20].map(|input| library_span(input, &id(1), "ai.generateText.doGenerate", usage(input.cast_signed())));
+    let [one, two] = steps();
+    assert_eq!(inputs(vec![sum(), one, two, library_span(21, &id(1), "ai.toolCall", tool)]), [10, 20]);
+    let outer = library_span(1, "", "chat m", named(30));
+    let inner = library_span(2, &id(1), "openai.chat", usage(30));
+    assert_eq!(inputs(vec![outer.clone(), inner]), [30]);
+    let inner = library_span(2, &id(1), "chat m", named(29));
+    assert_eq!(inputs(vec![library_span(1, "", "ChatOpenAI.chat", usage(30)), inner.clone()]), [29]);
+    // Both name their operation: they are requests.
+    assert_eq!(inputs(vec![outer, inner]), [29, 30]);
+}
+
+/// Spans with counts that are not read are named.
+#[test]
+fn spans_with_unread_counts_are_named() {
+    let pairs = json!({"llm.tokens.used": 100});
+    let line = exported(&[library_span(1, "", "llm call", pairs)]);
+    let parsed = agentlogs::adapters::parse(
+        line.as_bytes(),
+        agentlogs::adapters::Hints::default(),
+        agentlogs::model::retention::Retention::None,
+    );
+    let found: Vec<_> =
+        parsed.health.unknown_types.iter().map(|it| (it.name.as_str(), it.contents.has_counts)).collect();
+    assert_eq!(found, [("span/llm call", true)]);
+}

@@ -1,6 +1,8 @@
 //! What can be known of a record that the adapter of its format does not know: the words that name its type, and whether it
 //! contains what should have been counted. Nothing here depends on a format.
 
+use std::borrow::Cow;
+
 use crate::json::fields::Pairs;
 use crate::json::lines::Line;
 use crate::json::{Raw, from_slice};
@@ -97,12 +99,27 @@ fn examine(value: Raw<'_>, around: Around, depth: usize, contents: &mut Contents
             value.read::<Vec<Raw<'_>>>().into_iter().for_each(|element| examine(element, around, depth + 1, contents));
         }
         Some(b'{') => {
-            for (key, value) in members(value).0 {
+            let members = members(value);
+            // A member as OpenTelemetry writes it: a key, and a value under the name of its type.
+            if let Some((key, value)) = key_and_value(&members) {
+                examine_member(&key, value, around, depth, contents);
+            }
+            for (key, value) in members.0 {
                 examine_member(&key, value, around, depth, contents);
             }
         }
         _ => {}
     }
+}
+
+/// The member that an object with a `key` and a `value` describes. Numbers of 64 bits are written as texts.
+fn key_and_value<'a>(members: &Pairs<'a, Raw<'a>>) -> Option<(Cow<'a, str>, Raw<'a>)> {
+    let member = |name: &str| members.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
+    let key = member("key").filter(|key| key.0.first() == Some(&b'"'))?;
+    let (kind, value) = self::members(member("value")?).0.into_iter().next()?;
+    let is_number = matches!(kind.as_ref(), "intValue" | "doubleValue");
+    let digits = value.0.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).filter(|_| is_number);
+    Some((key.text(), digits.map_or(value, Raw)))
 }
 
 fn examine_member(key: &str, value: Raw<'_>, around: Around, depth: usize, contents: &mut Contents) {
@@ -203,6 +220,10 @@ mod tests {
             (r#"{"input":{"tokens":5,"cost":1}}"#, false),
             (r#"{"text":"input_tokens: 5","n":5}"#, false),
             (r#"{"input":5}"#, false),
+            (r#"[{"key":"llm.token_count.prompt","value":{"intValue":"5"}}]"#, true),
+            (r#"[{"key":"llm.token_count.prompt","value":{"intValue":"0"}}]"#, false),
+            (r#"[{"key":"gen_ai.request.max_tokens","value":{"intValue":"5"}}]"#, false),
+            (r#"[{"key":"prompt.tokens","value":{"stringValue":"x"}}]"#, false),
         ];
         for (record, has_counts) in cases {
             assert_eq!(contents_of(record.as_bytes()).has_counts, has_counts, "{record}");

@@ -15,8 +15,8 @@
 //! | from | events, spans, metrics | events | events, metrics | spans |
 //! | session | `session.id` | `conversation.id` | `session.id` | `gen_ai.conversation.id`, `session.id`, else the trace |
 //! | runtime | `claude` | `codex` | `gemini`, `qwen` | `service.name` |
-//! | turn | `api_request`, else `llm_request` spans, by `request_id`, else time and counts | `sse_event` `response.completed` with counts | `api_response` | spans with the operation `chat`, `generate_content`, `text_completion` or `embeddings`, by `gen_ai.response.id` |
-//! | tokens | disjoint | input includes cached; output includes reasoning | as in [`gemini-chat`](#gemini-chat) | input includes both caches, unless they are larger than it, or the total includes them; older names too, and `gen_ai.usage.details.*` of pydantic-ai |
+//! | turn | `api_request`, else `llm_request` spans, by `request_id`, else time and counts | `sse_event` `response.completed` with counts | `api_response` | spans with the operation `chat`, `generate_content`, `text_completion` or `embeddings`, or with another or none, a model and counts, by `gen_ai.response.id` |
+//! | tokens | disjoint | input includes cached; output includes reasoning | as in [`gemini-chat`](#gemini-chat) | input includes both caches, unless they are larger than it, or the total includes them; older names too, `gen_ai.usage.details.*` of pydantic-ai, `ai.usage.*` of Vercel's AI SDK, `llm.token_count.*` of OpenInference |
 //! | cost | `cost_usd` of events, `cost.usage` | | | |
 //! | call | `tool_result`, `tool_decision`; `tool` spans | `tool_result`, `tool_decision` | `tool_call` | `execute_tool` spans |
 //! | call status | `denied`: decision `reject` | decision `denied`, `abort`, `timed_out` | decision `reject` | `error.type`, or status 2, is an error |
@@ -35,7 +35,11 @@
 //! its trace; an agent that another one runs is a subagent. These requests have all counts, and fill the session's own log
 //! ([requests beside a log](accounting.md#requests-beside-a-log)). Lines of metrics and events repeat them.
 //!
-//! Spans of a whole run (`invoke_agent`) may state the sum of its requests and are not read, nor are events of the conventions
+//! A span that does not name its operation is a request of its own unless it is inside of a span that does, or around another request:
+//! `ai.generateText` states the sum of its `ai.generateText.doGenerate`. Only requests that are directly inside of each other are known
+//! as such. Other spans with counts are in `unknown_records` as `span/NAME`.
+//!
+//! Spans of a whole run (`invoke_agent`, kinds of OpenInference other than `LLM` and `EMBEDDING`) may state the sum of its requests and are not read, nor are events of the conventions
 //! (`gen_ai.client.inference.operation.details`), which repeat a request, nor histograms, which name no session.
 //!
 //! Metrics are counters of one session: `token.usage` and `cost.usage`. Those of intervals (delta temporality) add up; of
@@ -61,6 +65,7 @@ mod attributes;
 mod events;
 mod file_exporter;
 mod metrics;
+mod nested;
 mod product;
 mod records;
 mod session;
@@ -178,8 +183,11 @@ impl Exports {
         let resource = &spans.resource.attributes.blocks;
         let mut is_known = false;
         for span in spans.scope_spans.blocks.iter().flat_map(|scope| &scope.spans.blocks) {
-            let attributes = Attributes { own: &span.attributes.blocks, resource };
-            let Some(kind) = spans::Kind::of(span, attributes) else { continue };
+            let attributes = Attributes { own: &span.attributes.value.blocks, resource };
+            let Some(kind) = spans::Kind::of(span, attributes) else {
+                is_known |= spans::note_unread_counts(span, attributes, damage);
+                continue;
+            };
             let Some((runtime, id)) = spans::session_of(span, attributes) else { continue };
             is_known = true;
             let key = Key { runtime: &runtime, id: &id };

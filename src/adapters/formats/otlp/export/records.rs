@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::attributes::{Attribute, Value};
-use crate::json::Raw;
 use crate::json::fields::{Text, TextOrBlocks};
+use crate::json::{Raw, WithRaw};
 
 /// One export, of any of the three kinds.
 #[derive(Debug, Default, Deserialize)]
@@ -62,10 +62,11 @@ pub(super) struct ScopeSpans<'a> {
 pub(super) struct Span<'a> {
     pub(super) trace_id: Text<'a>,
     pub(super) span_id: Text<'a>,
+    pub(super) parent_span_id: Text<'a>,
     pub(super) name: Text<'a>,
     pub(super) start_time_unix_nano: Raw<'a>,
     pub(super) end_time_unix_nano: Raw<'a>,
-    pub(super) attributes: TextOrBlocks<'a, Attribute<'a>>,
+    pub(super) attributes: WithRaw<'a, TextOrBlocks<'a, Attribute<'a>>>,
     pub(super) status: SpanStatus<'a>,
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt as _};
 
 use super::attributes::Attributes;
+use super::nested::NestedRequests;
 use super::product::Key;
 use crate::adapters::engine::Context;
 use crate::adapters::shared::at::At;
@@ -25,6 +26,7 @@ pub(super) struct Session {
     pub(super) context_window: Option<i64>,
     /// How the executions of calls ended, by the ids of calls whose own spans are not read yet.
     pub(super) executions: HashMap<String, CallStatus>,
+    pub(super) nested: NestedRequests,
     /// The main agent's last request: its calls follow.
     last_request: Option<usize>,
     /// Code and message of the last failure, if no request succeeded after it.
@@ -86,6 +88,7 @@ impl Session {
             provider: None,
             context_window: None,
             executions: HashMap::new(),
+            nested: NestedRequests::default(),
             last_request: None,
             failure: None,
         }
@@ -103,8 +106,8 @@ impl Session {
         }
     }
 
-    /// Adds a request. Copies of it are one.
-    pub(super) fn request(&mut self, request: &Request<'_>, line: i64) {
+    /// Adds a request. Copies of it are one. Returns the index of its turn.
+    pub(super) fn request(&mut self, request: &Request<'_>, line: i64) -> usize {
         let time = request.time.map(Time::micros);
         let unnamed = || format!("{time:?} {:?} {}", request.sequence, counts_name(request.tokens));
         let name = request.id.as_ref().map_or_else(unnamed, |id| format!("request {id}"));
@@ -133,6 +136,7 @@ impl Session {
             }
         }
         self.failure = None;
+        index
     }
 
     /// Adds the error with which a request ended.
@@ -191,6 +195,8 @@ impl Session {
             Some((code, message)) => self.builder.fail(code, &message),
             None => self.builder.session.status = Status::Unknown,
         }
-        self.builder.finish()
+        let mut session = self.builder.finish();
+        self.nested.remove_repeated(&mut session);
+        session
     }
 }

@@ -8,6 +8,7 @@ use super::product::{Product, session_id};
 use super::records::Span;
 use super::session::{Call, Request, Session};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::engine::unknown::contents_of;
 use crate::adapters::formats::atif::trajectory::runtime_of;
 use crate::adapters::shared::at::At;
 use crate::base::time::Time;
@@ -38,6 +39,8 @@ pub(super) enum Kind {
     ClaudeToolExecution,
     /// A request to a model.
     Inference,
+    /// The same, without a name of the operation: its counts and its model show it.
+    UnnamedInference,
     /// The execution of a tool.
     Tool,
 }
@@ -52,12 +55,42 @@ impl Kind {
             "claude_code.tool.execution" => return Some(Self::ClaudeToolExecution),
             _ => {}
         }
-        match attributes.text("gen_ai.operation.name")?.as_ref() {
-            "chat" | "generate_content" | "text_completion" | "embeddings" => Some(Self::Inference),
-            "execute_tool" => Some(Self::Tool),
-            _ => None,
+        match attributes.text("gen_ai.operation.name").as_deref() {
+            Some("chat" | "generate_content" | "text_completion" | "embeddings") => Some(Self::Inference),
+            Some("execute_tool") => Some(Self::Tool),
+            _ if is_of_agent(attributes) || NAMING_SESSIONS.contains(&&*runtime_of_span(span, attributes)) => None,
+            _ => {
+                let has_counts = counts_of(attributes).iter().any(|it| *it != Count::Unknown);
+                (has_counts && attributes.first_text(&MODELS).is_some()).then_some(Self::UnnamedInference)
+            }
         }
     }
+}
+
+/// Names of the model of a request: those of the conventions, of Vercel's AI SDK and of OpenInference.
+const MODELS: [&str; 5] =
+    ["gen_ai.response.model", "gen_ai.request.model", "ai.response.model", "ai.model.id", "llm.model_name"];
+
+/// Whether a span is of the run of an agent, or of another part of a program, by the name of the operation or by OpenInference's kind.
+fn is_of_agent(attributes: Attributes<'_, '_>) -> bool {
+    let operation = attributes.text("gen_ai.operation.name").unwrap_or_default();
+    let kind = attributes.text("openinference.span.kind");
+    ["agent", "workflow", "tool", "memory", "retriev"].iter().any(|word| operation.contains(word))
+        || kind.is_some_and(|kind| !matches!(kind.as_ref(), "LLM" | "EMBEDDING"))
+}
+
+/// Notes a span that is not read and has token counts. Returns whether it has.
+pub(super) fn note_unread_counts(span: &Span<'_>, attributes: Attributes<'_, '_>, damage: &mut RecordErrors) -> bool {
+    let raw = span.attributes.raw;
+    let is_read_elsewhere = || NAMING_SESSIONS.contains(&&*runtime_of_span(span, attributes));
+    if is_of_agent(attributes) || !contents_of(raw.0).has_counts || is_read_elsewhere() {
+        return false;
+    }
+    // A name can contain a path.
+    let name = span.name.as_str();
+    let name = if name.contains('/') { "*" } else { name };
+    damage.unread_counts(&format!("span/{name}"), raw);
+    true
 }
 
 /// The runtime and the id of a span's session. A trace of a program that does not name sessions is one session; the runtimes
@@ -66,21 +99,28 @@ pub(super) fn session_of<'a>(
     span: &Span<'a>,
     attributes: Attributes<'_, 'a>,
 ) -> Option<(Cow<'static, str>, Cow<'a, str>)> {
+    let runtime = runtime_of_span(span, attributes);
+    let id = session_id(attributes).map(Cow::Owned);
+    let trace = || span.trace_id.owned::<String>().map(Cow::Owned).filter(|_| !NAMING_SESSIONS.contains(&&*runtime));
+    let id = id.or_else(trace)?;
+    Some((runtime, id))
+}
+
+/// The runtimes whose telemetry names sessions and has records of its own for requests.
+const NAMING_SESSIONS: [&str; 4] = ["claude", "codex", "gemini", "qwen"];
+
+fn runtime_of_span(span: &Span<'_>, attributes: Attributes<'_, '_>) -> Cow<'static, str> {
     let service = attributes.shared_text("service.name");
     let product = Product::of(span.name.as_str()).map(|(product, _)| product.runtime);
     let runtime = match product {
         Some(runtime) => Cow::Borrowed(runtime),
         None => runtime_of(&Text(service), super::product::RUNTIME),
     };
-    let runtime = match runtime.as_ref() {
+    match runtime.as_ref() {
         name if name.starts_with("codex") => Cow::Borrowed("codex"),
         "github-copilot" => Cow::Borrowed("copilot"),
         _ => runtime,
-    };
-    let id = session_id(attributes).map(Cow::Owned);
-    let names_sessions = matches!(runtime.as_ref(), "claude" | "codex" | "gemini" | "qwen");
-    let trace = || span.trace_id.owned::<String>().map(Cow::Owned).filter(|_| !names_sessions);
-    Some((runtime, id.or_else(trace)?))
+    }
 }
 
 /// Adds one span to its session.
@@ -91,7 +131,11 @@ pub(super) fn add(session: &mut Session, kind: Kind, record: &Record<'_, '_>, da
     session.facts(record.attributes);
     match kind {
         Kind::ClaudeRequest => claude_request(session, record, damage),
-        Kind::Inference => inference(session, record, damage),
+        Kind::Inference | Kind::UnnamedInference => {
+            if let Some(turn) = inference(session, record, damage) {
+                session.nested.add(record.span, turn, kind == Kind::Inference);
+            }
+        }
         Kind::ClaudeTool => claude_tool(session, record),
         Kind::ClaudeToolExecution => {
             let status = CallStatus::from_error(record.attributes.flag("success") == Some(false));
@@ -140,7 +184,8 @@ fn claude_request(session: &mut Session, record: &Record<'_, '_>, damage: &mut R
     session.request(&request, record.line.number);
 }
 
-fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut RecordErrors) {
+/// Returns the index of the turn, if the request was answered.
+fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut RecordErrors) -> Option<usize> {
     let attributes = record.attributes;
     let (start, end) = record.times();
     let counts = counts_of(attributes);
@@ -152,35 +197,54 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
         } else {
             damage.note(Reason::NoUsage);
         }
-        return;
+        return None;
     }
     if session.builder.takes_instructions() {
         session.builder.instructions(&attributes.text("gen_ai.system_instructions").unwrap_or_default());
         let tools = attributes.text("gen_ai.tool.definitions").unwrap_or_default();
         session.builder.offer_tools(Raw(tools.as_bytes()));
     }
-    let id = attributes.text("gen_ai.response.id");
+    let id = attributes.first_text(&["gen_ai.response.id", "ai.response.id"]);
     let span = record.span;
     let request = Request {
         id: id.or_else(|| {
             span.span_id.owned::<String>().map(|id| Cow::Owned(format!("{} {id}", span.trace_id.as_str())))
         }),
         time: end,
-        model: attributes.first_text(&["gen_ai.response.model", "gen_ai.request.model"]),
-        provider: attributes.first_text(&["gen_ai.provider.name", "gen_ai.system"]),
-        stop_reason: attributes.first_of_array("gen_ai.response.finish_reasons"),
-        tokens: tokens_of(counts, attributes.first_count(&["gen_ai.usage.total_tokens", "llm.usage.total_tokens"])),
+        model: attributes.first_text(&MODELS),
+        provider: attributes.first_text(&PROVIDERS),
+        stop_reason: attributes
+            .first_of_array("gen_ai.response.finish_reasons")
+            .or_else(|| attributes.text("ai.response.finishReason")),
+        tokens: tokens_of(counts, attributes.first_count(&TOTALS)),
         duration_ms: start.zip(end).map(|(start, end)| end.since(start)),
         is_main: true,
         ..Request::default()
     };
-    session.request(&request, record.line.number);
+    Some(session.request(&request, record.line.number))
 }
+
+const PROVIDERS: [&str; 4] = ["gen_ai.provider.name", "gen_ai.system", "ai.model.provider", "llm.provider"];
+
+const TOTALS: [&str; 4] =
+    ["gen_ai.usage.total_tokens", "llm.usage.total_tokens", "ai.usage.totalTokens", "llm.token_count.total"];
 
 /// The names of the counts of a request: input, output, cache reads, cache writes, reasoning.
 pub(super) const COUNT_NAMES: [&[&str]; 5] = [
-    &["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"],
-    &["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"],
+    &[
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.prompt_tokens",
+        "ai.usage.inputTokens",
+        "ai.usage.promptTokens",
+        "llm.token_count.prompt",
+    ],
+    &[
+        "gen_ai.usage.output_tokens",
+        "gen_ai.usage.completion_tokens",
+        "ai.usage.outputTokens",
+        "ai.usage.completionTokens",
+        "llm.token_count.completion",
+    ],
     &[
         "gen_ai.usage.cache_read.input_tokens",
         "gen_ai.usage.cache_read_input_tokens",
@@ -194,6 +258,9 @@ pub(super) const COUNT_NAMES: [&[&str]; 5] = [
         "gen_ai.usage.details.cached_input_tokens",
         "gen_ai.usage.details.cached_content_tokens",
         "gen_ai.usage.details.prompt_cache_hit_tokens",
+        "ai.usage.cachedInputTokens",
+        "ai.usage.inputTokenDetails.cacheReadTokens",
+        "llm.token_count.prompt_details.cache_read",
     ],
     &[
         "gen_ai.usage.cache_creation.input_tokens",
@@ -205,6 +272,8 @@ pub(super) const COUNT_NAMES: [&[&str]; 5] = [
         "gen_ai.usage.details.cache_write_tokens",
         "gen_ai.usage.details.cache_creation_tokens",
         "gen_ai.usage.details.cache_creation_input_tokens",
+        "ai.usage.inputTokenDetails.cacheWriteTokens",
+        "llm.token_count.prompt_details.cache_write",
     ],
     &[
         "gen_ai.usage.reasoning.output_tokens",
@@ -213,6 +282,9 @@ pub(super) const COUNT_NAMES: [&[&str]; 5] = [
         "gen_ai.usage.details.reasoning_tokens",
         "gen_ai.usage.details.thinking_tokens",
         "gen_ai.usage.details.thoughts_tokens",
+        "ai.usage.reasoningTokens",
+        "ai.usage.outputTokenDetails.reasoningTokens",
+        "llm.token_count.completion_details.reasoning",
     ],
 ];
 
