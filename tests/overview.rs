@@ -124,6 +124,33 @@ fn the_most_expensive_sessions_are_found_by_their_short_ids() {
     }
 }
 
+/// Ids that have a long beginning in common leave space for the other columns, and `agentlogs show` finds what is left of them.
+#[test]
+fn long_ids_are_shortened() {
+    let long = || (lit("swebench-verified-2026-11-20-claude-sonnet-4-5-") + col("session_id")).alias("session_id");
+    let tables = tables().map(|name, frame| match name {
+        "sessions" | "turns" | "tool_calls" => frame.with_column(long()),
+        _ => frame,
+    });
+    let overview = Overview::of(&tables, &now("2026-10-05T14:30:00[UTC]")).unwrap();
+    for width in [60, 80, 100, 200] {
+        let room = Some(Room { width, height: 60 });
+        let text = overview.text(&Look { room, ..Look::default() });
+        let rows: Vec<&str> = text.lines().filter_map(|line| line.find("swebe").map(|at| &line[at..])).collect();
+        assert!(rows.len() > 3, "{text}");
+        for (row, session) in rows.iter().zip(&overview.sessions) {
+            let cost = Currency::default().amount(session.sums.cost_usd.unwrap());
+            let model = session.model.as_deref().unwrap_or("(unknown)");
+            let shown = row.split(' ').next().unwrap();
+            assert!(row.contains(&format!(" {cost}  {model}")) && shown.chars().count() <= width / 3, "{text}");
+            if width >= 80 {
+                let found = show::find(&tables, shown, session.runtime.as_deref());
+                assert_eq!(found.unwrap_or_else(|error| panic!("{error}")).id, session.id, "{text}");
+            }
+        }
+    }
+}
+
 /// Long before and long after the logs it is empty.
 #[test]
 fn a_time_without_logs_has_zeros() {

@@ -3,7 +3,7 @@
 use super::compute::{Overview, Tool};
 use super::style::{Look, Style, count, fitted, in_lines, is_narrow, name_of, share};
 use super::sums::{Top, TopSession};
-use crate::analysis::present::{UNKNOWN, grouped, named, short, visible};
+use crate::analysis::present::{UNKNOWN, both_ends, grouped, named, short, visible};
 use crate::base::width::{cut, padded, width};
 
 /// The rows of a list at each level; 0 is the line.
@@ -163,21 +163,21 @@ fn row_of_tool(tool: &Tool) -> Row<'_> {
 }
 
 /// The most expensive sessions, with the ids that `agentlogs show` takes.
-pub(super) fn sessions(overview: &Overview, level: usize, width: usize, look: &Look) -> Vec<String> {
+pub(super) fn sessions(overview: &Overview, level: usize, columns: usize, look: &Look) -> Vec<String> {
     let sessions = &overview.sessions;
     if sessions.is_empty() {
         return Vec::new();
     }
     let shown = ROWS.get(level).copied().unwrap_or_default().max(SESSIONS);
-    if is_narrow(width) {
+    if is_narrow(columns) {
         let title = format!("sessions, {}", name_of(overview.top_days));
         let mut lines = vec![look.styled(Style::Bold, &title)];
-        lines.extend(sessions.iter().take(shown).flat_map(|session| session_as_sentence(session, width, look)));
+        lines.extend(sessions.iter().take(shown).flat_map(|session| session_as_sentence(session, columns, look)));
         return lines;
     }
-    let names = name_width(width);
-    let ids =
-        sessions.iter().take(shown).map(|session| session.short_id.len()).max().unwrap_or_default().min(names / 2);
+    let names = name_width(columns);
+    let ids = sessions.iter().take(shown).map(|session| width(&visible(&session.short_id)));
+    let ids = ids.max().unwrap_or_default().min(names / 2);
     let title = format!("sessions, {}", name_of(overview.top_days));
     let head = format!("{title:names$}{:>14}  {}", "cost", "model");
     let mut lines = vec![look.styled(Style::Bold, &head)];
@@ -186,11 +186,10 @@ pub(super) fn sessions(overview: &Overview, level: usize, width: usize, look: &L
 }
 
 fn session_as_text(session: &TopSession, ids: usize, names: usize, look: &Look) -> String {
-    let id = visible(&session.short_id);
+    let id = both_ends(&visible(&session.short_id), ids);
     let project = fitted(&shown_name(session.project.as_deref()), names.saturating_sub(ids + 2));
     let model = cut(&shown_name(session.model.as_deref()), NUMBERS - 16);
-    let padding = " ".repeat((ids + 2).saturating_sub(width(&id)));
-    format!("{id}{padding}{project}{:>14}  {model}", look.cost(session.sums))
+    format!("{}{project}{:>14}  {model}", padded(&id, ids + 2), look.cost(session.sums))
 }
 
 /// `01a1c4b2: $3.87, claude-opus-4-8, tidewater/storefront`.

@@ -27,6 +27,9 @@ use crate::base::width::width;
 /// The spaces between two columns.
 const GAP: usize = 2;
 
+/// The longest beginning to which ids are shortened: longer ones leave little space for other columns, so both ends of ids stay.
+const LONGEST_BEGINNING: usize = 24;
+
 /// The lines of a terminal that its prompt and the line after a table take.
 const LINES_OF_PROMPT: usize = 3;
 
@@ -119,16 +122,19 @@ fn columns(frame: &DataFrame, style: TableStyle<'_>, screen: Screen) -> Vec<Colu
         let without_bars = has_bar.then(|| texts(index, false));
         let is_sentence = style.roles.sentences.contains(&name);
         let kept = is(index, is_text).then(|| Kept::of(name, &cells));
+        let is_id = kept == Some(Kept::Beginning);
+        let distinct = if is_id { distinct_beginning(&cells) } else { 0 };
+        let kept = if distinct > LONGEST_BEGINNING { Some(Kept::Ends) } else { kept };
         let widest = |texts: &[String]| texts.iter().map(|text| width(text)).max().unwrap_or_default();
         let widest = [widest(&cells), without_bars.as_deref().map_or_else(|| widest(&cells), widest)];
         Column {
             header: visible(&header).into_owned(),
             floor: match kept {
                 Some(_) if is_sentence => 24,
-                Some(Kept::Beginning) => distinct_beginning(&cells) + 1,
+                Some(_) if is_id => distinct.min(LONGEST_BEGINNING) + 1,
                 Some(_) if index < count => 24,
                 Some(Kept::EndOfPath | Kept::Words) => 20,
-                Some(Kept::Ends) => 14,
+                Some(_) => 14,
                 None => usize::MAX,
             },
             kept,
@@ -156,7 +162,7 @@ fn distinct_beginning(texts: &[String]) -> usize {
         [a, b] => a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count(),
         _ => 0,
     };
-    texts.windows(2).map(common).max().map_or(8, |common| (common + 1).clamp(8, 24))
+    texts.windows(2).map(common).max().map_or(8, |common| (common + 1).max(8))
 }
 
 fn is_text(dtype: &DataType) -> bool {

@@ -1,5 +1,5 @@
-//! Texts that are shortened to a width: paths keep their end, ids their beginning, sentences their first words, and other names
-//! both ends.
+//! Texts that are shortened to a width: paths keep their end, ids their beginning, sentences their first words, and other names, and
+//! ids that have a long beginning in common, both ends.
 
 use super::human::UNKNOWN;
 use crate::base::width::{end, start, width};
@@ -64,6 +64,11 @@ pub(super) fn shortened(text: &str, columns: usize, kept: Kept, ellipsis: &str) 
         }
         Kept::Ends => ends(text, left, ellipsis),
     }
+}
+
+/// A text of at most `columns`, of which both ends stay.
+pub fn both_ends(text: &str, columns: usize) -> String {
+    shortened(text, columns, Kept::Ends, "…")
 }
 
 /// The last directories of a path as far as they fit. A name that is longer keeps both ends.

@@ -42,6 +42,17 @@ pub enum Error {
         /// The sessions.
         found: Vec<SessionKey>,
     },
+    /// Several ids are shortened like it.
+    #[error(
+        "{} sessions have an id like {text:?}: {}; the number of one in `agentlogs sessions` names it",
+        .found.len(), listed(.found)
+    )]
+    Shortened {
+        /// The text.
+        text: String,
+        /// The sessions.
+        found: Vec<SessionKey>,
+    },
     /// Several runtimes use the id.
     #[error("sessions of several runtimes have the id {text:?}: {}; --runtime selects one", listed(.found))]
     Runtimes {
@@ -85,6 +96,13 @@ fn number_in_list(text: &str) -> Option<usize> {
     }
 }
 
+/// The beginning and the end of an id that a terminal has no space for: `swebench…10920`, in ASCII `swebench...10920` in tables and
+/// `swebench~10920` in the overview.
+fn both_ends(text: &str) -> Option<(&str, &str)> {
+    let ends = ["…", "...", "~"].iter().find_map(|sign| text.split_once(*sign));
+    ends.filter(|(first, last)| !first.is_empty() && !last.is_empty())
+}
+
 /// The sessions in the order of the list.
 fn in_order(tables: &Frames, runtime: Option<&str>) -> PolarsResult<Vec<SessionKey>> {
     let frame = newest_first(tables).collect()?;
@@ -105,7 +123,8 @@ pub fn newest(tables: &Frames, runtime: Option<&str>) -> Result<SessionKey, Erro
 }
 
 /// The session with this id, else the one with this number in the list or the newest one, else the only one whose id begins with the text,
-/// else the only one of the log with this path or with a path that ends with it. `runtime` limits the candidates. An empty text is the only session of all.
+/// else the only one of the log with this path or with a path that ends with it, else the only one whose id is shortened to the text.
+/// `runtime` limits the candidates. An empty text is the only session of all.
 ///
 /// # Errors
 /// When no session or several sessions are found, or the tables cannot be read.
@@ -157,6 +176,18 @@ pub fn find(tables: &Frames, text: &str, runtime: Option<&str>) -> Result<Sessio
             return Err(Error::Log { text: text_of(), found });
         }
     }
+    if let Some((first, last)) = both_ends(text).filter(|_| found.is_empty()) {
+        let after =
+            |id: &str, is_like: fn(&str, &str) -> bool| id.strip_prefix(first).is_some_and(|rest| is_like(rest, last));
+        // What is shortened may itself be the beginning of the id.
+        found = matching(&|id, _| after(id, |rest, last| rest.ends_with(last)));
+        if found.is_empty() {
+            found = matching(&|id, _| after(id, |rest, last| rest.contains(last)));
+        }
+        if found.len() > 1 {
+            return Err(Error::Shortened { text: text_of(), found });
+        }
+    }
     found.pop().ok_or_else(|| Error::Missing(text_of()))
 }
 
@@ -205,6 +236,36 @@ mod tests {
             ("", "6 sessions begin with \"\": abc (codex), abd (codex), b (codex), one (pi), one (zag), …"),
         ] {
             assert_eq!(found(text, None), Err(expected.to_owned()), "{text:?}");
+        }
+    }
+
+    /// A terminal shortens ids, or what is unique of them, in the middle.
+    #[test]
+    fn a_session_is_found_by_its_shortened_id() {
+        let ids = ["run-2026-django-1", "run-2026-django-10", "run-2026-django-11x", "run-2026-flask-11y"];
+        let sessions = df!(
+            "runtime" => ["pi"; 4], "session_id" => ids, "source_path" => ["/a", "/b", "/c", "/d"], "started_at" => [1_i64; 4]
+        );
+        let tables = Frames::from_iter([("sessions", sessions.unwrap().lazy())]);
+        let found = |text: &str| find(&tables, text, None).map(|key| key.id).map_err(|error| error.to_string());
+        for (text, expected) in [
+            ("run-2…go-1", ids[0]),
+            ("run-2...go-10", ids[1]),
+            ("run-2~go-11", ids[2]),
+            ("run-2026-d…11x", ids[2]),
+            ("run…-11y", ids[3]),
+        ] {
+            assert_eq!(found(text).as_deref(), Ok(expected), "{text}");
+        }
+        let listed = "run-2026-django-11x (pi), run-2026-flask-11y (pi)";
+        assert_eq!(
+            found("run…-11"),
+            Err(format!(
+                "2 sessions have an id like \"run…-11\": {listed}; the number of one in `agentlogs sessions` names it"
+            ))
+        );
+        for text in ["…11x", "run…", "run…z", "ru-…11x"] {
+            assert!(found(text).unwrap_err().starts_with("no session"), "{text}");
         }
     }
 }

@@ -74,6 +74,26 @@ fn a_narrow_table_keeps_names_and_the_main_measure() {
     }
 }
 
+/// Ids that have a long beginning in common keep both ends, so that none of them are alike.
+#[test]
+fn ids_with_a_common_beginning_are_shortened_in_the_middle() {
+    let ids = (10..50).map(|task| format!("swebench-verified-2026-11-20-claude-sonnet-4-5-run1-django__django-{task}"));
+    let frame = df!(
+        "n" => (1..41).collect::<Vec<i64>>(), "session" => ids.collect::<Vec<_>>(), "started" => ["Nov 27 10:00"; 40],
+        "project" => ["testbed"; 40], "model" => ["claude-sonnet-4-5"; 40], "cost_usd" => [0.5; 40], "status" => ["success"; 40]
+    );
+    let frame = frame.unwrap();
+    let style = TableStyle { roles: Roles { names: Some(2), ..Roles::default() }, ..TableStyle::default() };
+    for (columns, is_ascii) in [(60, false), (80, false), (80, true), (100, false), (120, false)] {
+        let (text, _) = printed(&frame, style, Screen { width: columns, height: 24, is_ascii });
+        let shown: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+        let shown: Vec<&str> = shown.into_iter().filter(|id| id.starts_with("swebench")).collect();
+        let distinct: std::collections::BTreeSet<&&str> = shown.iter().collect();
+        assert_eq!((shown.len(), distinct.len()), (40, 40), "{text}");
+        assert!(shown[0].ends_with("django-10") && text.contains("$0.50"), "{text}");
+    }
+}
+
 /// A few rows are blocks before a column is hidden. So are rows whose names do not fit.
 #[test]
 fn rows_become_blocks() {
