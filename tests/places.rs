@@ -301,6 +301,36 @@ pub mod program {
         assert!(output.status.code() == Some(1) && stderr.contains("line 3: aliases.house"), "{stderr}");
     }
 
+    /// `--last` is the whole period of a budget, and an error of its own times names it.
+    #[test]
+    fn times_of_the_command_line_replace_those_of_a_budget() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path();
+        let budget = "currency = { code = \"EUR\", rate = 0.5 }\n[[budgets]]\nname = \"week\"\nsince = \"2026-11-10\"\n\
+                      until = \"2026-11-20\"\nmax = { cost_usd = 500, total_tokens = 1e12 }";
+        fs::write(home.join("agentlogs.toml"), budget).unwrap();
+        let logs = root().join("demo");
+        let check = |filters: &[&str]| {
+            let given = ["check", "--logs", logs.to_str().unwrap(), "--now", "2026-11-24T12:00:00Z"];
+            let output = run(home, home, &[&given, filters].concat());
+            (output.status.code(), text(&output.stdout), text(&output.stderr))
+        };
+        let (status, table, stderr) = check(&[]);
+        assert!(status == Some(0) && table.contains("cost_usd"), "{stderr}");
+        assert!(stderr.contains("week: costs and tokens are lower bounds") && !stderr.contains("EUR"), "{stderr}");
+        for last in ["30d", "1d"] {
+            let (status, _, stderr) = check(&["--last", last]);
+            assert_eq!(status, Some(0), "{stderr}");
+            assert_eq!(stderr.contains("week: the sessions begin from 2026-11-03 to"), last == "1d", "{stderr}");
+        }
+        let (status, _, stderr) = check(&["--since", "yesterday"]);
+        assert_eq!(status, Some(2), "{stderr}");
+        let expected = "the budget \"week\" has no time between since yesterday (2026-11-23 00:00) and until 2026-11-20 (2026-11-21 00:00)";
+        assert!(stderr.contains(expected), "{stderr}");
+        let (status, _, stderr) = check(&["--max", "worst_path=1"]);
+        assert!(status == Some(2) && stderr.contains("worst_path is no amount"), "{stderr}");
+    }
+
     #[test]
     fn tables_use_the_currency_and_the_week_of_the_configuration() {
         let folder = tempfile::tempdir().unwrap();

@@ -664,6 +664,25 @@ fn files_before_a_period_change_no_report() {
     }
 }
 
+/// Only columns with numbers have bounds.
+#[test]
+fn what_is_no_number_has_no_bound() {
+    use agentlogs::analysis::budget::{MeasureBound, Side};
+    for report in REPORTS {
+        let options = Options { total: true, wide: true, limit: Some(1), ..Options::default() };
+        let Ok(answer) = report.totals(&tables(), &options) else { continue };
+        let Some(total) = answer.total else { continue };
+        for measure in report.bounded().iter().filter(|measure| measure.is_always_computed()) {
+            let Ok(column) = total.column(measure.name) else { continue };
+            let is_number = column.dtype().is_primitive_numeric() || column.dtype().is_null();
+            let name = format!("{}.{}", report.name, measure.name);
+            let is_bounded = MeasureBound::new(&name, Side::Max, 1.0).is_ok();
+            assert!(is_number || !is_bounded, "{name} is {}", column.dtype());
+            assert!(is_bounded || !is_number || measure.name.ends_with("_line"), "{name} is {}", column.dtype());
+        }
+    }
+}
+
 /// A table without rows names when the sessions begin.
 #[test]
 fn a_period_without_sessions_names_when_they_begin() {

@@ -37,31 +37,42 @@ pub struct MeasureBound {
     pub limit: f64,
 }
 
-/// A measure that no report has, or that is not a number.
+/// Why a measure has no bound.
 #[derive(Debug, thiserror::Error)]
-#[error("no report has a measure {name:?}; {suggestion}")]
-pub struct UnknownMeasure {
-    name: String,
-    suggestion: String,
+pub enum WrongMeasure {
+    /// No report has it.
+    #[error("no report has a measure {name:?}; {suggestion}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The measures, or the one that is probably meant.
+        suggestion: String,
+    },
+    /// It is a text, a day, a flag or the number of a line.
+    #[error("{0} is no amount: it cannot be compared with a bound")]
+    NoAmount(String),
 }
 
 impl MeasureBound {
     /// A bound of `MEASURE`, as the first report that has it computes it, or of `REPORT.MEASURE`.
     ///
     /// # Errors
-    /// When there is no such measure.
-    pub fn new(name: &str, side: Side, limit: f64) -> Result<Self, UnknownMeasure> {
+    /// When there is no such measure, or it is no amount.
+    pub fn new(name: &str, side: Side, limit: f64) -> Result<Self, WrongMeasure> {
         let (report, measure) = name.split_once('.').map_or((None, name), |(report, measure)| (Some(report), measure));
         let candidates = REPORTS.iter().filter(|candidate| report.is_none_or(|report| candidate.is_named(report)));
         let measures = candidates.flat_map(|report| report.bounded().iter().map(move |found| (report, found)));
-        let mut measures = measures.filter(|(_, found)| found.is_always_computed());
-        if let Some((report, found)) = measures.find(|(_, found)| found.name == measure) {
+        let named: Vec<_> = measures.filter(|(_, found)| found.name == measure && found.is_always_computed()).collect();
+        if let Some((report, found)) = named.iter().find(|(_, found)| found.is_amount) {
             return Ok(Self { report, measure: found.name, side, limit });
+        }
+        if !named.is_empty() {
+            return Err(WrongMeasure::NoAmount(name.to_owned()));
         }
         let mut names: Vec<&str> = REPORTS
             .iter()
             .flat_map(Report::bounded)
-            .filter(|it| it.is_always_computed())
+            .filter(|it| it.is_always_computed() && it.is_amount)
             .map(|measure| measure.name)
             .collect();
         names.sort_unstable();
@@ -70,7 +81,7 @@ impl MeasureBound {
             Some(near) => format!("did you mean {near}?"),
             None => format!("the measures are: {}", names.join(", ")),
         };
-        Err(UnknownMeasure { name: name.to_owned(), suggestion })
+        Err(WrongMeasure::Unknown { name: name.to_owned(), suggestion })
     }
 
     /// Whether it is about tokens or their cost.
@@ -154,5 +165,15 @@ mod tests {
         assert!(error.contains("cost_usd, "), "{error}");
         assert_eq!(name("limits.used_percent").unwrap(), "used_percent");
         assert!(name("tools.cost_usd").is_err());
+    }
+
+    #[test]
+    fn texts_and_days_have_no_bounds() {
+        for name in ["worst_path", "waste.basis", "example_session", "first_day", "is_on_front", "example_line"] {
+            let error = MeasureBound::new(name, Side::Max, 1.0).unwrap_err().to_string();
+            assert_eq!(error, format!("{name} is no amount: it cannot be compared with a bound"));
+        }
+        let error = MeasureBound::new("nothing", Side::Max, 1.0).unwrap_err().to_string();
+        assert!(!error.contains("_path") && !error.contains("_day") && error.contains("worst_usd"), "{error}");
     }
 }

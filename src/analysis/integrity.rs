@@ -21,10 +21,10 @@ pub(super) const MEASURES: &[Measure] = &[
         distinct_sessions(col(TRIAL_PASSED))
     })
     .of_outcome(),
-    measure("example_session", "The session of the first call", || first(tool_calls::SESSION_ID)),
-    measure("example_target", "Its file, host or program", || first(tool_calls::TARGET)),
-    measure("example_path", "The log with it", || first(tool_calls::SOURCE_PATH)).wide(),
-    measure("example_line", "The line there", || first(tool_calls::LINE)).wide(),
+    measure("example_session", "The session of the first call", || first(tool_calls::SESSION_ID)).no_amount(),
+    measure("example_target", "Its file, host or program", || first(tool_calls::TARGET)).no_amount(),
+    measure("example_path", "The log with it", || first(tool_calls::SOURCE_PATH)).no_amount().wide(),
+    measure("example_line", "The line there", || first(tool_calls::LINE)).no_amount().wide(),
 ];
 
 /// The column's value in the first call of a group.

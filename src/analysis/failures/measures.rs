@@ -18,10 +18,11 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure("incomplete", "Those whose log has no end", || count_of(sessions::STATUS, "incomplete")).wide(),
     median("p50_turns", "Median number of responses", sessions::TURNS).wide(),
     median("p50_duration_ms", "Median duration", sessions::DURATION_MS).wide(),
-    measure("example_session", "The session of the group with the highest cost", || example(sessions::SESSION_ID)),
-    measure("example_sign", "What shows its class", || example(FAILURE_SIGN)),
-    measure("example_path", "The log that shows it", || example(FAILURE_PATH)).wide(),
-    measure("example_line", "The line there", || example(FAILURE_LINE)).wide(),
+    measure("example_session", "The session of the group with the highest cost", || example(sessions::SESSION_ID))
+        .no_amount(),
+    measure("example_sign", "What shows its class", || example(FAILURE_SIGN)).no_amount(),
+    measure("example_path", "The log that shows it", || example(FAILURE_PATH)).no_amount().wide(),
+    measure("example_line", "The line there", || example(FAILURE_LINE)).no_amount().wide(),
 ];
 
 fn share_of(column: &str) -> Expr {

@@ -62,6 +62,7 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     .wide(),
     derived(FRONT, "Whether no other group has a higher pass_rate at a lower cost_per_trial_usd", has_cost_and_rate)
         .over_groups(with_front)
+        .no_amount()
         .wide(),
 ];
 

@@ -233,8 +233,8 @@ pub static REPORTS: &[Report] = &[
                     tokens / not_zero(seconds)
                 })
                 .wide(),
-                measure("first_day", "First day of use, UTC", || col(turns::DAY).min()).wide(),
-                measure("last_day", "Last day of use, UTC", || col(turns::DAY).max()).wide(),
+                measure("first_day", "First day of use, UTC", || col(turns::DAY).min()).no_amount().wide(),
+                measure("last_day", "Last day of use, UTC", || col(turns::DAY).max()).no_amount().wide(),
                 UNPRICED.wide(),
             ],
             top: None,
@@ -281,7 +281,7 @@ pub static REPORTS: &[Report] = &[
                 })
                 .of_session()
                 .wide(),
-                measure("last_day", "Day of the last one, UTC", || col(events::DAY).max()).wide(),
+                measure("last_day", "Day of the last one, UTC", || col(events::DAY).max()).no_amount().wide(),
                 measure("example", "Message of the last one", || {
                     // One line, as a table shows many messages.
                     let message =
@@ -289,7 +289,8 @@ pub static REPORTS: &[Report] = &[
                     // The order of rows depends on the order of ingests: times and texts do not.
                     let order = [col(events::OCCURRED_AT), col(events::MESSAGE)];
                     message.sort_by(order, SortMultipleOptions::default()).drop_nulls().last()
-                }),
+                })
+                .no_amount(),
             ],
             top: None,
         }),
@@ -383,6 +384,7 @@ pub static REPORTS: &[Report] = &[
                     let is_any_known = col("difference_usd").is_not_null().any(true);
                     when(is_any_known).then(of_worst_session(turns::SESSION_ID)).otherwise(lit(NULL))
                 })
+                .no_amount()
                 .wide(),
                 measure("worst_difference_usd", "computed - reported in that session", || {
                     of_worst_session("difference_usd")

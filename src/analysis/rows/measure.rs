@@ -22,6 +22,8 @@ pub struct Measure {
     pub(in crate::analysis) needs_price_as: bool,
     /// Computes the values of a flag that depends on all groups; it is NULL in the total.
     pub(in crate::analysis) over_groups: Option<fn(LazyFrame) -> PolarsResult<LazyFrame>>,
+    /// Whether it is an amount. A text, a day, a flag or the number of a line cannot be compared with a bound.
+    pub(in crate::analysis) is_amount: bool,
     /// Whether it is a part of the stored cost, and so does not apply to `--cost reported` or `computed`.
     pub(in crate::analysis) is_part: bool,
 }
@@ -53,6 +55,11 @@ impl Measure {
 
     pub(in crate::analysis) const fn of_price_as(self) -> Self {
         Self { needs_price_as: true, ..self }
+    }
+
+    /// A text, a day, a flag or the number of a line.
+    pub(in crate::analysis) const fn no_amount(self) -> Self {
+        Self { is_amount: false, ..self }
     }
 
     /// Whether the report has it without further options.
@@ -100,6 +107,7 @@ pub(in crate::analysis) const fn new(name: &'static str, about: &'static str, fo
         needs_outcome: false,
         needs_price_as: false,
         over_groups: None,
+        is_amount: true,
         is_part: false,
     }
 }

@@ -29,16 +29,17 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
         let basis = || col("basis");
         when(basis().min().eq(basis().max())).then(basis().first()).otherwise(lit("mixed"))
     })
+    .no_amount()
     .wide(),
     sum("cases", "Responses or calls"),
     measure("sessions", "Distinct sessions with waste", || col(IS_FIRST).sum().cast(DataType::Int64)).wide(),
     sum("wasted_tokens", "Tokens, of causes that are about tokens").wide(),
     measure("worst_usd", "The most waste of a session, cause and tool", || col(WASTE).max()).wide(),
-    measure("worst_session", "The session with it", || worst(turns::SESSION_ID)).wide(),
-    measure("worst_cause", "Its cause", || worst(CAUSE)).wide(),
-    measure("worst_tool", "Its tool", || worst(TOOL)).wide(),
-    measure(PLACE[0], "The log with the most expensive case of it", || worst(PLACE[0])).wide(),
-    measure(PLACE[1], "The line there", || worst(PLACE[1])).wide(),
+    measure("worst_session", "The session with it", || worst(turns::SESSION_ID)).no_amount().wide(),
+    measure("worst_cause", "Its cause", || worst(CAUSE)).no_amount().wide(),
+    measure("worst_tool", "Its tool", || worst(TOOL)).no_amount().wide(),
+    measure(PLACE[0], "The log with the most expensive case of it", || worst(PLACE[0])).no_amount().wide(),
+    measure(PLACE[1], "The line there", || worst(PLACE[1])).no_amount().wide(),
 ];
 
 /// The value in the row with the most waste.

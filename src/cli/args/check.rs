@@ -35,7 +35,7 @@ pub struct Check {
     /// became worse by more than chance. The other filters apply to both
     #[arg(long, value_name = "PERIOD|ARCHIVE", conflicts_with_all = ["max", "min", "max_cost", "cost"])]
     pub baseline: Option<String>,
-    /// Exit with 0 if a filter matches no session
+    /// Exit with 0 if a filter other than those of time matches no session
     #[arg(long)]
     pub allow_empty: bool,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use agentlogs::analysis::export::{
     Access, FOCUS_TABLES, FOCUS_VERSION, Facts, FileKind, Focus, LakeExport, Timeline, Trajectories, Unpriced, Written,
     in_scope, with_verdicts, write, write_file,
 };
-use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::analysis::present::{Currency, counted, grouped};
 use agentlogs::store::archive::{Archive, RepositoryFacts};
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::{PartitionBy, shown};
@@ -145,7 +145,8 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
     if let Some(sentence) = focus.left_out.stated("row", "time") {
         complain(format_args!("{sentence}: a charge has a day"));
     }
-    state_lower_bound("", &opened.frames, &scope, settings)?;
+    // The file has US dollars.
+    state_lower_bound("", &opened.frames, &scope, Currency::default())?;
     opened.state_prices();
     Ok(Outcome::Done)
 }

@@ -123,7 +123,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         say("the pass rates are no experiment: sessions with and without a skill have different tasks");
     }
     if is_for_people && has_cost {
-        state_lower_bound("", &opened.frames, &options.scope, settings)?;
+        state_lower_bound("", &opened.frames, &options.scope, settings.shown_currency())?;
         opened.state_prices();
         state_currency(settings);
     }

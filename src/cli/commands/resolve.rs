@@ -1,7 +1,7 @@
 //! Resolves arguments that several commands share to the types of the library.
 
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
-use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::analysis::present::{Currency, counted, grouped};
 use agentlogs::analysis::reports::{
     Cost, Error, Frames, LeftOut, Report, Scope, Undated, lower_bound, only_in_turns, outside_of_period,
     unknown_labels, unmatched,
@@ -84,10 +84,10 @@ pub fn scope(filters: Filters, settings: &Settings) -> Scope {
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn state_lower_bound(prefix: &str, frames: &Frames, scope: &Scope, settings: &Settings) -> anyhow::Result<()> {
+pub fn state_lower_bound(prefix: &str, frames: &Frames, scope: &Scope, currency: Currency) -> anyhow::Result<()> {
     let bound = lower_bound(frames, scope).map_err(report_error)?;
     if bound.applies() {
-        let stated = bound.stated(settings.shown_currency());
+        let stated = bound.stated(currency);
         say(&format!("{prefix}costs and tokens are lower bounds: {stated}; `agentlogs report health` lists them"));
     }
     Ok(())
@@ -120,6 +120,11 @@ pub fn empty_report_reason(report: &Report, frames: &Frames, scope: &Scope) -> O
 /// Prints which filter matches no session and no response, and the most similar value. Returns whether there is such a filter.
 pub fn state_unmatched_turns(prefix: &str, frames: &Frames, scope: &Scope) -> bool {
     state_reason(prefix, empty_reason_of_turns(frames, scope).as_deref())
+}
+
+/// Prints when the sessions begin, if none of them begins within the bounds of time.
+pub fn state_period(prefix: &str, frames: &Frames, scope: &Scope) {
+    state_reason(prefix, outside_of_period(frames, scope).ok().flatten().as_deref());
 }
 
 /// Prints which filter matches no session, and the most similar value. Returns whether there is such a filter.

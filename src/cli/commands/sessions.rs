@@ -36,7 +36,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
     print(&rows, args.printed, layout)?;
     state_left_out("", &answer.left_out, "session", "start");
     if is_for_people {
-        state_lower_bound("", &opened.frames, &options.scope, settings)?;
+        state_lower_bound("", &opened.frames, &options.scope, settings.shown_currency())?;
         state_currency(settings);
     }
     Ok(Outcome::Done)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentlogs::analysis::budget::{MeasureBound, Side, compare};
 use agentlogs::analysis::present::{Currency, counted, human};
-use agentlogs::analysis::reports::Scope;
+use agentlogs::analysis::reports::{Error, Scope};
 use agentlogs::store::frames::turns;
 use polars::prelude::*;
 
@@ -12,7 +12,7 @@ use super::baseline;
 use crate::cli::args::{Check, Filters};
 use crate::cli::commands::output::{Layout, is_human, print, say};
 use crate::cli::commands::resolve::{
-    cost, report_error, scope, state_left_out, state_lower_bound, state_unmatched_turns,
+    cost, report_error, scope, state_left_out, state_lower_bound, state_period, state_unmatched_turns,
 };
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
@@ -24,6 +24,19 @@ struct Bounds {
     name: Option<String>,
     bounds: Vec<MeasureBound>,
     filters: Filters,
+}
+
+impl Bounds {
+    /// An error of these bounds. The times of a budget are not those of the command line.
+    fn error(&self, error: Error) -> anyhow::Error {
+        match (&self.name, error) {
+            (Some(name), Error::EmptyPeriod { since, first, until, end }) => WrongCommandLine(format!(
+                "the budget {name:?} has no time between since {since} ({first}) and until {until} ({end})"
+            ))
+            .into(),
+            (_, error) => report_error(error),
+        }
+    }
 }
 
 /// A line of the output.
@@ -63,11 +76,16 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut matches_nothing = false;
     for (group, scope) in groups.into_iter().zip(scopes) {
         let prefix = group.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
-        matches_nothing |= state_unmatched_turns(&prefix, &opened.frames, &scope);
-        let (compared, left_out) =
-            compare(&opened.frames, &group.bounds, &scope, cost(args.cost)).map_err(report_error)?;
+        let is_unmatched = state_unmatched_turns(&prefix, &opened.frames, &scope);
+        matches_nothing |= is_unmatched;
+        let compared = compare(&opened.frames, &group.bounds, &scope, cost(args.cost));
+        let (compared, left_out) = compared.map_err(|error| group.error(error))?;
+        if !is_unmatched && compared.iter().all(|it| it.value.is_none_or(|value| value == 0.0)) {
+            state_period(&prefix, &opened.frames, &scope);
+        }
         if group.bounds.iter().any(MeasureBound::is_of_usage) {
-            state_lower_bound(&prefix, &opened.frames, &scope, settings)?;
+            // Bounds and values are in US dollars.
+            state_lower_bound(&prefix, &opened.frames, &scope, Currency::default())?;
         }
         let name = group.name;
         lines.extend(group.bounds.iter().zip(compared).map(|(bound, compared)| Line {
@@ -108,7 +126,8 @@ fn of_budget(budget: &Budget, filters: &Filters) -> anyhow::Result<Bounds> {
     let filters = Filters {
         since: named.start().or(own.since),
         last: None,
-        until: named.until.or(own.until),
+        // `--last` is a whole period: it has no other end.
+        until: named.until.or(own.until.filter(|_| named.last.is_none())),
         runtime: named.runtime.or(own.runtime),
         model: named.model.or(own.model),
         project: named.project.or(own.project),

@@ -83,8 +83,8 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
     if is_for_people {
         state_currency(settings);
-        state_lower_bound("a: ", &opened.frames, &a, settings)?;
-        state_lower_bound("b: ", &opened.frames, &b, settings)?;
+        state_lower_bound("a: ", &opened.frames, &a, settings.shown_currency())?;
+        state_lower_bound("b: ", &opened.frames, &b, settings.shown_currency())?;
     }
     if found.shared > 0 {
         say(&format!("in both cohorts: {}", present::counted(found.shared, "session")));
