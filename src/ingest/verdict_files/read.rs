@@ -76,6 +76,10 @@ pub fn read(path: &Path, defaults: &Defaults) -> Result<Read, String> {
         return Ok(read);
     }
     match read_file(path, defaults) {
+        Ok(file) if file.verdicts.is_empty() && file.problems.is_empty() => Err(format!(
+            "{}: no verdict in it; `agentlogs verdicts import --help` lists the columns and formats",
+            path.display()
+        )),
         Ok(file) => Ok(Read { files: vec![file], ..Read::default() }),
         Err(error) => {
             let read = if path.is_file() { read_results(path, defaults) } else { Read::default() };
