@@ -4,8 +4,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use agentlogs::analysis::present::counted;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::discover;
+use agentlogs::input::labels::PathPattern;
 use agentlogs::model::source::STDIN;
 use agentlogs::store::archive::Archive;
 use anyhow::Context;
@@ -14,7 +16,7 @@ use super::files::Files;
 use super::output::{complain, complain_of_path, say};
 use super::progress::{Stage, watched};
 use super::reading::options;
-use super::summary::{HINT, Ingested, report_damage, summary};
+use super::summary::{HINT, Ingested, LOGS, report_damage, summary};
 use super::{Outcome, WrongCommandLine, places};
 use crate::cli::args::Ingest;
 use crate::cli::settings::Settings;
@@ -39,6 +41,7 @@ pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
     });
     let Some(run) = read_into(&archive, options)? else { return Ok(Outcome::NotAllDone) };
     let lost = summary(&archive, &run, settings);
+    reading.path_labels.iter().for_each(|pattern| state_unmatched(pattern, &run));
     let damage = report_damage(&run.written);
     Ok(match () {
         () if !run.errors.iter().all(discover::Error::is_left_out) => Outcome::NotAllDone,
@@ -46,6 +49,22 @@ pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
         () if args.strict && (lost || !run.errors.is_empty()) => Outcome::Lost,
         () => Outcome::Done,
     })
+}
+
+/// Prints that the path of no log has the labels of a pattern, with the path of one.
+fn state_unmatched(pattern: &PathPattern, run: &Ingested) {
+    let is_of_run = |path: &str| run.files.is_read(path) || run.files.is_unchanged(path);
+    let logs = || run.written.sources().filter(|(path, source)| LOGS.contains(&source.status) && is_of_run(path));
+    let paths = || logs().map(|(path, _)| path);
+    if let Some(first) = paths().next()
+        && paths().all(|path| pattern.labels(path).is_empty())
+    {
+        complain(format_args!(
+            "--label-from-path {} matched 0 of {}, such as {first}: no session has its labels",
+            pattern.as_str(),
+            counted(paths().count(), "log")
+        ));
+    }
 }
 
 /// The paths of the command line, and of the list of `--files-from`.

@@ -22,7 +22,7 @@ use crate::cli::terminal::screen;
 pub const HINT: &str = "`agentlogs runtimes --formats` lists the supported formats, `agentlogs inspect FILE` shows why a file is not recognised";
 
 /// The statuses of files that an adapter recognised.
-const LOGS: [SourceStatus; 3] = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
+pub(super) const LOGS: [SourceStatus; 3] = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
 
 /// What was read into an archive.
 pub struct Ingested {
