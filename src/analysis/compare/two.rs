@@ -62,9 +62,14 @@ pub fn compare(tables: &Frames, a: &Scope, b: &Scope, unjudged: Unjudged) -> Res
     Ok(Comparison { lines, shared, tasks, changes, left_out: [left_out_of_a, left_out_of_b], judged })
 }
 
-/// A cohort whose errors name the reports.
+/// A cohort whose errors name the command, and the reports that have what it lacks.
 pub(super) fn read(tables: &Frames, scope: &Scope, unjudged: Unjudged) -> Result<(Cohort, LeftOut), Error> {
-    Cohort::read(tables, scope, unjudged).map_err(with_reports)
+    Cohort::read(tables, scope, unjudged).map_err(|error| match error {
+        Error::NotOfReport { dimension, list, reports, .. } => {
+            with_reports(Error::NotOfReport { report: "compare", dimension, list, reports })
+        }
+        other => other,
+    })
 }
 
 /// The lines of trials: the measures of `report outcomes`, then the means over the tasks of both cohorts.

@@ -108,12 +108,13 @@ impl<'o> List<'o> {
 
 /// As many names as fit in so many columns, at least one.
 fn in_room(rows: &[Row<'_>], columns: usize) -> String {
-    let names: Vec<String> = rows.iter().map(|row| shown_name(row.name)).collect();
+    let names: Vec<&str> = rows.iter().map(|row| named(row.name)).collect();
     let mut text = String::new();
     for (index, (row, name)) in rows.iter().zip(&names).enumerate() {
         let separator = if index == 0 { "" } else { ", " };
         let is_alike = names.iter().filter(|other| last_parts(other, 1) == last_parts(name, 1)).count() > 1;
-        let name = cut(last_parts(name, if is_alike { 2 } else { 1 }), 24);
+        // The signs of an escape are no separators of a path.
+        let name = cut(&visible(last_parts(name, if is_alike { 2 } else { 1 })), 24);
         let next = format!("{text}{separator}{name} {}", row.short);
         let rest = rows.len() - index - 1;
         let and = if rest == 0 { String::new() } else { format!(", {rest} more") };
@@ -195,8 +196,8 @@ fn session_as_text(session: &TopSession, ids: usize, names: usize, look: &Look) 
 /// `01a1c4b2: $3.87, claude-opus-4-8, tidewater/storefront`.
 fn session_as_sentence(session: &TopSession, width: usize, look: &Look) -> Vec<String> {
     let (id, cost) = (visible(&session.short_id), look.cost(session.sums));
-    let (model, project) = (shown_name(session.model.as_deref()), shown_name(session.project.as_deref()));
-    in_lines(&format!("{id}: {cost}, {model}, {}", last_parts(&project, 2)), width, 2)
+    let project = visible(last_parts(named(session.project.as_deref()), 2));
+    in_lines(&format!("{id}: {cost}, {}, {project}", shown_name(session.model.as_deref())), width, 2)
 }
 
 /// The columns for names in a block of this width, which is not a narrow one.
@@ -233,6 +234,14 @@ mod tests {
             let line = columns.line(&fitted(name, 20), ["1", "2", "3"]);
             assert_eq!(width(&line), 40, "{line}");
         }
+    }
+
+    /// The backslash of an escape is no separator.
+    #[test]
+    fn names_with_harmful_characters_are_whole() {
+        let row = |name| Row { name: Some(name), cells: Default::default(), short: "9 %".to_owned() };
+        let rows = [row("/home/ann/a\u{202e}evil"), row("C:\\work\\shop")];
+        assert_eq!(in_room(&rows, 60), "a\\u{202e}evil 9 %, shop 9 %");
     }
 
     #[test]

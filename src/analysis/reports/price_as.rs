@@ -108,7 +108,9 @@ fn uncached(tokens: Tokens) -> Tokens {
 /// At most five names of models that are similar to this one, the most similar first.
 pub fn similar_models(catalog: &Catalog, model: &str) -> Vec<String> {
     let model = model.to_lowercase();
-    let names: BTreeSet<&str> = catalog.entries().flat_map(Entry::names).collect();
+    // A host may have the name itself, at a price that is not the model's.
+    let names = catalog.entries().flat_map(Entry::names).filter(|name| !name.eq_ignore_ascii_case(&model));
+    let names: BTreeSet<&str> = names.collect();
     let mut near: Vec<(f64, &str)> =
         names.into_iter().map(|name| (strsim::jaro_winkler(&model, name), name)).filter(|near| near.0 > 0.85).collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0));

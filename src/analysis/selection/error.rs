@@ -65,9 +65,12 @@ pub enum Error {
         similar: Vec<String>,
     },
     /// The rows of the report do not have this dimension.
-    #[error("report {report} has no dimension {dimension}{with}; it has: {list}, label:KEY", with = reports_with(.reports))]
+    #[error(
+        "{what}{report} has no dimension {dimension}{with}; it has: {list}, label:KEY",
+        what = if *.report == "compare" { "" } else { "report " }, with = reports_with(.reports)
+    )]
     NotOfReport {
-        /// The report.
+        /// The report, or `compare`.
         report: &'static str,
         /// The dimension.
         dimension: String,

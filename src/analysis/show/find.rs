@@ -24,7 +24,7 @@ pub enum Error {
     #[error("no session {0:?}: no id begins with it, and no log of a session has this path")]
     Missing(String),
     /// There is no session at all.
-    #[error("no sessions{}", of_runtime(.0.as_deref()))]
+    #[error("no sessions{}", none_of(.0.as_deref()))]
     Empty(Option<String>),
     /// No session has this number, and no id begins with it.
     #[error("no session {number}: `agentlogs sessions` lists {count}, and no id begins with {number}")]
@@ -74,8 +74,13 @@ pub enum Error {
     Polars(#[from] PolarsError),
 }
 
-fn of_runtime(runtime: Option<&str>) -> String {
-    runtime.map(|runtime| format!(" of the runtime {runtime:?}")).unwrap_or_default()
+fn none_of(runtime: Option<&str>) -> String {
+    match runtime {
+        Some(runtime) => {
+            format!(" of the runtime {runtime:?}; `agentlogs report sessions --by runtime` lists the runtimes")
+        }
+        None => "; `agentlogs ingest PATH` reads logs".to_owned(),
+    }
 }
 
 fn listed(found: &[SessionKey]) -> String {
@@ -222,7 +227,9 @@ mod tests {
         assert_eq!(found("4", None).as_deref(), Ok("codex abd"));
         assert_eq!(found("6", None).as_deref(), Ok("codex abc"), "without a start");
         assert_eq!(found("last", Some("codex")).as_deref(), Ok("codex abd"));
-        assert_eq!(found("last", Some("amp")), Err("no sessions of the runtime \"amp\"".to_owned()));
+        let of_runtime =
+            "no sessions of the runtime \"amp\"; `agentlogs report sessions --by runtime` lists the runtimes";
+        assert_eq!(found("last", Some("amp")), Err(of_runtime.to_owned()));
         for (text, expected) in [
             ("7", "no session 7: `agentlogs sessions` lists 6, and no id begins with 7"),
             ("0", "no session \"0\": no id begins with it, and no log of a session has this path"),

@@ -260,7 +260,7 @@ const OTHER_OPTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// What an unknown option of another program is called here, if the command has such an option.
-pub fn other_option(command: &Command, arguments: &[OsString], option: &str) -> Option<&'static str> {
+pub fn other_option(command: &Command, arguments: &[OsString], option: &str) -> Option<String> {
     let names: Vec<&str> = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).collect();
     let mut found = command;
     for name in names {
@@ -270,10 +270,25 @@ pub fn other_option(command: &Command, arguments: &[OsString], option: &str) -> 
         }
     }
     if option == "--archive" && std::ptr::eq(found, command) {
-        return Some("AGENTLOGS_ARCHIVE=DIR agentlogs");
+        return Some("AGENTLOGS_ARCHIVE=DIR agentlogs".to_owned());
     }
     let has = |id: &str| found.get_arguments().any(|arg| arg.get_id() == id);
-    OTHER_OPTIONS.iter().find(|(other, id, _)| *other == option && has(id)).map(|(_, _, here)| *here)
+    let at = arguments.iter().position(|argument| argument.to_string_lossy().starts_with(option));
+    let text = |at: usize| arguments.get(at).and_then(|argument| argument.to_str());
+    if option.strip_prefix('-').is_some_and(|rest| rest.starts_with(|char: char| char.is_ascii_digit())) {
+        // A number without its sign, after the option that it was meant for.
+        let (before, number) = (text(at?.checked_sub(1)?)?, text(at?)?.trim_start_matches('-'));
+        return has(before.strip_prefix("--")?).then(|| format!("{before} {number}"));
+    }
+    let (_, id, here) = OTHER_OPTIONS.iter().find(|(other, id, _)| *other == option && has(id))?;
+    let attached = at.and_then(text).and_then(|argument| argument.strip_prefix(option)).unwrap_or_default();
+    let value =
+        if attached.is_empty() { at.and_then(|at| text(at + 1)) } else { Some(attached.trim_start_matches('=')) };
+    let number =
+        value.filter(|value| *id == "last" && !value.is_empty() && value.bytes().all(|it| it.is_ascii_digit()));
+    // As many of them as the other option states.
+    let unit = here.rsplit(|char: char| char.is_ascii_digit()).next().unwrap_or_default();
+    Some(number.map_or_else(|| (*here).to_owned(), |number| format!("--last {number}{unit}")))
 }
 
 #[cfg(test)]
@@ -334,14 +349,21 @@ mod tests {
     fn options_of_other_programs_have_an_answer() {
         let answer = |arguments: &[&str], option: &str| {
             let arguments: Vec<OsString> = ["agentlogs"].iter().chain(arguments).map(OsString::from).collect();
-            other_option(&command(&arguments), &arguments, option)
+            other_option(&command(&arguments), &arguments, option).unwrap_or_default()
         };
-        assert_eq!(answer(&["report", "cost", "--json"], "--json"), Some("--format json"));
-        assert_eq!(answer(&["sessions", "-n", "5"], "-n"), Some("--limit N"));
-        assert_eq!(answer(&["report", "cost", "--days", "7"], "--days"), Some("--last 7d"));
-        assert_eq!(answer(&["ingest", "--json"], "--json"), None);
-        assert_eq!(answer(&["--archive", "evals"], "--archive"), Some("AGENTLOGS_ARCHIVE=DIR agentlogs"));
-        assert_eq!(answer(&["schema", "--archive", "evals"], "--archive"), None);
-        assert_eq!(answer(&["prices", "list", "--json"], "--json"), Some("--format json"));
+        assert_eq!(answer(&["report", "cost", "--json"], "--json"), "--format json");
+        assert_eq!(answer(&["sessions", "-n", "5"], "-n"), "--limit N");
+        assert_eq!(answer(&["report", "cost", "--days", "3"], "--days"), "--last 3d");
+        assert_eq!(answer(&["report", "cost", "--weeks=4"], "--weeks"), "--last 4w");
+        assert_eq!(answer(&["report", "cost", "-d9"], "-d"), "--last 9d");
+        assert_eq!(answer(&["report", "cost", "--months", "x"], "--months"), "--last 3mo");
+        assert_eq!(answer(&["report", "cost", "--hours"], "--hours"), "--last 12h");
+        assert_eq!(answer(&["report", "cost", "--limit", "-1"], "-1"), "--limit 1");
+        assert_eq!(answer(&["sessions", "--last", "-12h"], "-1"), "--last 12h");
+        assert_eq!(answer(&["sessions", "-1"], "-1"), "");
+        assert_eq!(answer(&["ingest", "--json"], "--json"), "");
+        assert_eq!(answer(&["--archive", "evals"], "--archive"), "AGENTLOGS_ARCHIVE=DIR agentlogs");
+        assert_eq!(answer(&["schema", "--archive", "evals"], "--archive"), "");
+        assert_eq!(answer(&["prices", "list", "--json"], "--json"), "--format json");
     }
 }

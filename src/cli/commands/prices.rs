@@ -30,6 +30,13 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
         Prices::Show { model, provider, archive, printed } => {
             let catalog = settings.archive(archive.archive, false)?.catalog()?;
             let Some(found) = catalog.find(provider.as_deref(), &model) else {
+                let is_named = |entry: &&Entry| entry.names().any(|name| name.eq_ignore_ascii_case(&model));
+                let hosts: BTreeSet<&str> = catalog.entries().filter(is_named).map(|it| it.provider.as_str()).collect();
+                if let (Some(first), None) = (hosts.first(), &provider) {
+                    let all = hosts.iter().copied().collect::<Vec<_>>().join(", ");
+                    let verb = if hosts.len() == 1 { "has" } else { "have" };
+                    anyhow::bail!("only {all} {verb} prices of {model:?}: --provider {first}");
+                }
                 let similar = similar_models(&catalog, &model);
                 return Err(Error::UnknownModel { model, similar }.into());
             };

@@ -51,7 +51,8 @@ pub(super) fn explained(error: &PolarsError) -> String {
         return "EXISTS is supported as a condition of WHERE, joined to others by AND; elsewhere use IN, or LEFT JOIN"
             .to_owned();
     }
-    if let Some(name) = quoted(text, "duplicate output name '", '\'') {
+    let repeated = || quoted(text, "the name '", '\'').filter(|_| text.contains("is duplicate"));
+    if let Some(name) = quoted(text, "duplicate output name '", '\'').or_else(repeated) {
         return format!("two columns of the result have the name {name:?}: name one of them with AS");
     }
     without_debug(text)

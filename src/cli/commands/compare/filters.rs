@@ -37,8 +37,13 @@ pub(in crate::cli::commands) fn cohort(
                     only.push((name.to_owned(), value.to_owned()));
                 }
                 _ => {
-                    let near = near(name, names()).map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
-                    return Err(format!("no filter {name:?}{near}"));
+                    let answer = match near(name, names()) {
+                        Some(near) => format!("did you mean {near:?}?"),
+                        None => {
+                            format!("a label is label:{name}={value}, and `agentlogs compare --help` lists the others")
+                        }
+                    };
+                    return Err(format!("no filter {name:?}; {answer}"));
                 }
             }
         }
@@ -88,6 +93,7 @@ mod tests {
             Ok((only(&[("label:task", "a,b"), ("label:x", "y=z")]), true, true))
         );
         assert_eq!(asked("modle=x").unwrap_err(), "no filter \"modle\"; did you mean \"model\"?");
+        assert!(asked("team=shop").unwrap_err().starts_with("no filter \"team\"; a label is label:team=shop, and "));
         assert!(asked("gpt-5").unwrap_err().contains("NAME=VALUE"));
         assert!(asked("since=soon").unwrap_err().contains("is not a time"));
     }
