@@ -133,6 +133,9 @@ fn span(text: &str) -> Result<Span, String> {
         return Err(format!("ambiguous; write {number}mo for months or {number}min for minutes"));
     }
     match text.parse::<Span>() {
+        Ok(span) if span.is_zero() && !has_only_days(text) => {
+            Err("no time at all; write 1h for the last hour, or today".to_owned())
+        }
         Ok(span) if !span.is_negative() => Ok(span),
         _ => {
             let near = near(text, Current::ALL.iter().map(|(name, _)| *name));
@@ -144,6 +147,15 @@ fn span(text: &str) -> Result<Span, String> {
             ))
         }
     }
+}
+
+/// Whether the units in the text of a span are days and longer ones. A span of 0 has no units.
+fn has_only_days(text: &str) -> bool {
+    let mut units = text.split(|char: char| !char.is_ascii_alphabetic()).filter(|unit| !unit.is_empty());
+    units.all(|unit| {
+        let unit = unit.to_ascii_lowercase();
+        unit.starts_with(['d', 'w', 'y']) || unit.starts_with("mo")
+    })
 }
 
 impl Bound {
@@ -263,6 +275,7 @@ mod tests {
             ("2026-W47", "2026-11-15T23:00:00Z", "2026-11-22T23:00:00Z"),
             ("2026-W01", "2025-12-28T23:00:00Z", "2026-01-04T23:00:00Z"),
             ("0d", "2026-11-23T23:00:00Z", "2026-11-24T23:00:00Z"),
+            ("0 months", "2026-11-23T23:00:00Z", "2026-11-24T23:00:00Z"),
             ("1d", "2026-11-23T23:00:00Z", "2026-11-23T23:00:00Z"),
             ("7d", "2026-11-17T23:00:00Z", "2026-11-17T23:00:00Z"),
             ("2w", "2026-11-10T23:00:00Z", "2026-11-10T23:00:00Z"),
@@ -318,11 +331,15 @@ mod tests {
             "d",
             "m",
             "99999999999d",
+            "0h",
+            "0min",
+            "0d 0h",
         ] {
             assert!(wrong.parse::<Bound>().is_err(), "{wrong}");
         }
         let error = |text: &str| text.parse::<Bound>().unwrap_err();
         assert_eq!(error("3m"), "ambiguous; write 3mo for months or 3min for minutes");
+        assert_eq!(error("0h"), "no time at all; write 1h for the last hour, or today");
         assert!(error("yesteday").starts_with("not a time; did you mean yesterday?"), "{}", error("yesteday"));
     }
 
