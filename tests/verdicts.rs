@@ -79,6 +79,32 @@ fn results_of_harbor_describe_the_logs_of_their_trials() {
     assert_eq!(columns(&labels, &["label:task", "sessions"]), json!([["add-a-test", 2], ["port-to-python", 1]]));
 }
 
+/// `codex exec` does not name its model, which the result of its trial does: the log has a cost.
+#[test]
+fn a_log_without_a_model_has_that_of_its_trial() {
+    let here = Here::new();
+    fs::create_dir_all(here.path("job/sum__Ab1/agent")).unwrap();
+    let result = json!({
+        "id": "x1", "task_name": "sum", "trial_name": "sum__Ab1", "verifier_result": {"rewards": {"reward": 1}},
+        "agent_info": {"name": "codex", "model_info": {"name": "gpt-5", "provider": "openai"}}
+    });
+    fs::write(here.path("job/sum__Ab1/result.json"), result.to_string()).unwrap();
+    let log = [
+        json!({"type": "thread.started", "thread_id": "019ddddd-0000-7000-9000-000000000001"}),
+        json!({"type": "turn.started"}),
+        json!({"type": "item.completed", "item": {"id": "item_1", "type": "agent_message", "text": "done"}}),
+        json!({"type": "turn.completed", "usage": {"input_tokens": 1000, "cached_input_tokens": 100, "output_tokens": 10}}),
+    ];
+    fs::write(here.path("job/sum__Ab1/agent/codex.jsonl"), log.map(|line| line.to_string() + "\n").concat()).unwrap();
+    here.done(&["ingest", "job"]);
+    // 900 tokens for $1.25 a million, 100 for $0.125 and 10 for $10.
+    let expected = json!([{"format": "codex-exec", "model": "gpt-5", "cost_usd": 0.001_237_5}]);
+    assert_eq!(here.query("SELECT format, model, cost_usd FROM sessions"), expected);
+    here.done(&["ingest", "job", "--model", "gpt-5-mini", "--archive", "other"]);
+    let model = here.json(&["query", "SELECT model FROM sessions", "--archive", "other"]);
+    assert_eq!(model, json!([{"model": "gpt-5-mini"}]));
+}
+
 /// The job of [`results_of_harbor_describe_the_logs_of_their_trials`], in which the agent of a trial was stopped although its log ends well.
 fn job_with_a_timeout(here: &Here) {
     let path = here.path("verdicts/harbor-job/add-a-test__Ab2XyZ/result.json");

@@ -156,7 +156,8 @@ impl Sidecar {
         let names_no_model = session.model.is_none()
             && session.turns.iter().all(|turn| turn.model.is_none())
             && session.totals.iter().flat_map(|total| &total.models).all(|total| total.model.is_none());
-        if names_no_model && let Some(model) = &self.model {
+        let of_trial = self.trial.as_ref().filter(|_| !session.is_trial_result).and_then(|trial| trial.model.as_ref());
+        if names_no_model && let Some(model) = self.model.as_ref().or(of_trial) {
             let models = session.turns.iter_mut().map(|turn| &mut turn.model);
             let totals = session.totals.iter_mut().flat_map(|total| &mut total.models).map(|total| &mut total.model);
             let model = Symbol::new(model);
@@ -233,6 +234,24 @@ mod tests {
         assert_eq!(full.turns, vec![named, Box::default()].into());
         assert_eq!((full.cwd.as_deref(), full.status), (Some("/b"), Status::Success));
         assert_eq!(Sidecar::parse(b"[1"), Sidecar::default());
+    }
+
+    /// `codex exec` writes no model, and the result of its trial names one. A sidecar is nearer to the log.
+    #[test]
+    fn a_log_without_a_model_has_that_of_its_trial() {
+        let trial = TrialResult { model: Some("gpt-5".to_owned()), ..TrialResult::default() };
+        let result = Sidecar { trial: Some(trial), ..Sidecar::default() };
+        let model_of = |sidecar: &Sidecar, own: Option<&str>| {
+            let turn = Turn { model: own.map(Into::into), ..Turn::default() };
+            let mut session = SessionResult { turns: vec![Box::new(turn)].into(), ..SessionResult::default() };
+            sidecar.fill(&mut session);
+            (session.model.as_deref().map(str::to_owned), session.turns[0].model.as_deref().map(str::to_owned))
+        };
+        let named = |model: &str| Some(model.to_owned());
+        assert_eq!(model_of(&result, None), (named("gpt-5"), named("gpt-5")));
+        assert_eq!(model_of(&result, Some("gpt-5-mini")), (None, named("gpt-5-mini")));
+        let sidecar = Sidecar::parse(br#"{"model":"gpt-5-codex"}"#).or(result);
+        assert_eq!(model_of(&sidecar, None), (named("gpt-5-codex"), named("gpt-5-codex")));
     }
 
     #[test]
