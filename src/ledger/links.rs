@@ -24,6 +24,7 @@ pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[
         let prompts = session.prompts.iter().chain(session.prompt_candidates.values());
         let identities = session.turns.iter().map(|turn| &turn.identity).chain(prompts);
         links.extend(identities.filter_map(link_of));
+        links.extend(session.turns.iter().filter_map(|turn| Some(turn.details.as_ref()?.record?.link())));
         links.extend(session.trial.as_deref().map(|trial| link("trial", trial)));
         links.extend(joins::links(session));
     }

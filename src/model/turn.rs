@@ -8,6 +8,7 @@ use crate::base::compact_option::CompactOption;
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::model::cost::Cost;
+use crate::model::id_hash::IdHash;
 use crate::model::identity::Identity;
 use crate::model::tokens::PackedTokens;
 
@@ -76,7 +77,7 @@ impl Turn {
 }
 
 /// What is known of few responses: what the request was for, as the log states it, else by the rule of docs/accounting.md#attribution;
-/// and why its prompt was not in the cache.
+/// why its prompt was not in the cache; and what identifies it besides its identity.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Details {
@@ -90,12 +91,15 @@ pub struct Details {
     pub command: Option<Symbol>,
     /// Why the provider did not find the prompt in its cache, in its words.
     pub cache_miss_reason: Option<Symbol>,
+    /// A second name of the response, by its record: equal in copies of the record in other sessions. Only of responses whose identity
+    /// is unique within a thread.
+    pub record: Option<IdHash>,
 }
 
 impl Details {
     /// Fills in what is unknown so far.
     pub fn fill(&mut self, other: Self) {
-        let Self { skill, plugin, agent_type, command, cache_miss_reason } = other;
+        let Self { skill, plugin, agent_type, command, cache_miss_reason, record } = other;
         // A plugin belongs to its skill or agent.
         if self.skill.is_none() && self.plugin.is_none() {
             self.plugin = plugin;
@@ -104,5 +108,6 @@ impl Details {
         self.agent_type = self.agent_type.take().or(agent_type);
         self.command = self.command.take().or(command);
         self.cache_miss_reason = self.cache_miss_reason.take().or(cache_miss_reason);
+        self.record = self.record.or(record);
     }
 }

@@ -439,3 +439,33 @@ fn an_answer_in_a_copied_history_belongs_to_the_session_of_the_call() {
         assert_eq!(tables.tool_calls[0].call.status.as_str(), "denied");
     }
 }
+
+/// Older versions copy the history of a session under a new session id. Ids of records stay, also where those of responses are a
+/// gateway's, or missing.
+#[test]
+fn a_copied_history_without_ids_of_the_provider_counts_once() {
+    let ids = [["chatcmpl-1", "chatcmpl-2", "chatcmpl-3"], ["msg_1", "chatcmpl-1", "chatcmpl-2"], ["", "", ""]];
+    for [one, two, three] in ids {
+        let first = [user(1, r#""Go.""#, ""), response(2, one, "", ""), response(3, two, "", "")];
+        let own = [user(8, r#""More.""#, ""), response(9, three, "", "")];
+        let resumed: Vec<String> =
+            (first.iter().chain(&own)).map(|line| line.replace(r#""sessionId":"s""#, r#""sessionId":"r""#)).collect();
+        // The recording of a session has other ids of records than its transcript.
+        let recording: Vec<String> = (own.iter())
+            .map(|line| {
+                line.replace(r#""sessionId":"s""#, r#""session_id":"r""#).replace(r#""uuid":"u"#, r#""uuid":"v"#)
+            })
+            .collect();
+        let logs = [&first[..], &resumed, &recording];
+        for logs in [vec![logs[0], logs[1]], vec![logs[1], logs[0]], logs.to_vec()] {
+            let tables = tables_of(&logs);
+            let found: Vec<_> = tables
+                .sessions
+                .iter()
+                .map(|row| (row.session.session_id.as_str(), row.turns, row.user_turns, row.tokens.output))
+                .collect();
+            let expected = [("r", Some(1), Some(1), Some(5)), ("s", Some(2), Some(1), Some(10))];
+            assert_eq!(found, expected, "{one} in {} logs", logs.len());
+        }
+    }
+}

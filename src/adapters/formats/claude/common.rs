@@ -121,6 +121,9 @@ impl Conversation {
             turn.is_subagent = origin.is_subagent;
             turn.agent_id = origin.agent_id.map(Symbol::new);
             turn.agent = agent;
+            if let Some(record) = name.as_ref().and_then(|name| name.by_record(origin.uuid, "")) {
+                turn.details_mut().record = Some(record);
+            }
         } else if !origin.is_subagent {
             // A side question repeats the main agent's response, which stays the main agent's.
             (turn.is_subagent, turn.agent_id, turn.agent) = (false, None, None);
@@ -146,7 +149,10 @@ impl Conversation {
         }
         for (part, iteration) in apart {
             let identity = name.as_ref().map_or(Identity::Unique, |name| name.identity_of_part(&part));
-            iteration.add(&mut self.builder, index, identity, line);
+            let added = iteration.add(&mut self.builder, index, identity, line);
+            if let Some(record) = name.as_ref().and_then(|name| name.by_record(origin.uuid, &part)) {
+                self.builder.session.turns[added].details_mut().record.get_or_insert(record);
+            }
         }
         for block in &message.content.blocks {
             match block.kind.as_str() {

@@ -51,8 +51,8 @@ pub(super) fn billed_apart<'u, 'a>(iterations: &'u [Iteration<'a>], model: &str)
 }
 
 impl Iteration<'_> {
-    /// Adds the part as a turn of its own, under its own model.
-    pub(super) fn add(&self, builder: &mut Builder, response: usize, identity: Identity, line: i64) {
+    /// Adds the part as a turn of its own, under its own model. Returns the index of the turn.
+    pub(super) fn add(&self, builder: &mut Builder, response: usize, identity: Identity, line: i64) -> usize {
         let response = builder.session.turns[response].clone();
         let index = builder.turn(identity, line);
         let turn = &mut builder.session.turns[index];
@@ -74,6 +74,7 @@ impl Iteration<'_> {
         turn.service_tier = response.service_tier;
         turn.inference_geo = response.inference_geo;
         (turn.agent, turn.agent_id, turn.is_subagent) = (response.agent, response.agent_id, response.is_subagent);
+        index
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use foldhash::HashMap;
 
 use crate::base::text::SharedStr;
+use crate::model::id_hash::IdHash;
 use crate::model::session::{Identity, Tokens};
 
 /// The name of a response.
@@ -23,6 +24,14 @@ impl ResponseName<'_> {
     /// The identity of a part of the response that is billed apart.
     pub(super) fn identity_of_part(&self, part: &str) -> Identity {
         self.identity_of(&format!("{}#{part}", self.name))
+    }
+
+    /// The name of the response, or of a part of it, by the id of its record, which is the same in copies of the record. `None` if the
+    /// identity is unique everywhere.
+    pub(super) fn by_record(&self, uuid: Option<&str>, part: &str) -> Option<IdHash> {
+        self.session.as_ref()?;
+        // If ids are masked, all records have the same one.
+        Some(format!("record {} {}#{part}", uuid?, self.name).into())
     }
 
     fn identity_of(&self, name: &str) -> Identity {
