@@ -44,7 +44,15 @@ impl Log {
     }
 
     fn start(self) -> Self {
-        self.event(r#"{"type":"task_started","turn_id":"1"}"#)
+        self.task("1")
+    }
+
+    fn task(self, turn: &str) -> Self {
+        self.event(&format!(r#"{{"type":"task_started","turn_id":"{turn}"}}"#))
+    }
+
+    fn said(self, text: &str) -> Self {
+        self.event(&format!(r#"{{"type":"user_message","message":"{text}"}}"#))
     }
 
     fn end(self) -> Self {
@@ -469,6 +477,26 @@ fn a_subagent_counts_nothing_that_it_copied() {
         let rows = inputs(&[&parent, &child]);
         assert_eq!(rows, [expected, ("p".to_owned(), None, Some(100), Some(1))], "{name}");
     }
+}
+
+/// Two children of one thread, with equal counts and prompts and without calls, differ by the ids of their tasks.
+#[test]
+fn children_of_one_thread_with_equal_counts_are_two() {
+    let parent = Log::of(r#""id":"p""#).task("1").said("go").count(100, 100).end();
+    let task = |log: Log, turn: &str, total: i64| log.task(turn).said("again").count(total, 30).end();
+    let fork = |id: &str, turn: &str| {
+        let history = Log::of(&format!(r#""id":"{id}","forked_from_id":"p""#)).record("session_meta", r#"{"id":"p"}"#);
+        task(history.task("1").said("go").count(100, 100).end(), turn, 130)
+    };
+    let agent = |id: &str, turn: &str| {
+        let source = r#"{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}"#;
+        task(Log::of(&format!(r#""id":"{id}","source":{source}"#)), turn, 30)
+    };
+    let child = |id: &str, prompts| (id.to_owned(), Some("p".to_owned()), Some(30), Some(prompts));
+    let own = || ("p".to_owned(), None, Some(100), Some(1));
+    assert_eq!(inputs(&[&parent, &fork("b", "2"), &fork("c", "3")]), [child("b", 1), child("c", 1), own()]);
+    assert_eq!(inputs(&[&fork("c", "3"), &parent, &fork("b", "2")]), [child("b", 1), child("c", 1), own()]);
+    assert_eq!(inputs(&[&parent, &agent("b", "2"), &agent("c", "3")]), [child("b", 0), child("c", 0), own()]);
 }
 
 /// The end of a recording that was cut before its id, and two whole ones.

@@ -30,6 +30,8 @@ pub(super) struct State {
     pub(super) forms: HashMap<u64, i64>,
     /// Whether the current task was imported from another runtime.
     pub(super) is_imported: bool,
+    /// The id of the current task, after a space. Empty in versions without ids of tasks.
+    pub(super) task: String,
     /// Whether the totals may continue those of another file.
     pub(super) continues: bool,
     /// Whether the current task met an error.

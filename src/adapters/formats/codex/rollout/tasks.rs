@@ -43,7 +43,8 @@ impl Thread {
     /// The identity of a prompt, equal in all copies of it.
     pub(super) fn prompt_identity(&mut self, text: &str) -> Identity {
         self.state.prompts += 1;
-        let name = format!("user {} {:x}", self.state.prompts, XxHash3_64::oneshot(text.as_bytes()));
+        let hash = XxHash3_64::oneshot(text.as_bytes());
+        let name = format!("user {} {hash:x}{}", self.state.prompts, self.state.task);
         Identity::Thread(self.root.clone(), name.into())
     }
 
@@ -51,6 +52,10 @@ impl Thread {
         self.state.is_imported = is_imported(task.turn_id.as_str());
         if self.state.is_imported {
             return;
+        }
+        self.state.task.clear();
+        if let Some(id) = task.turn_id.some() {
+            self.state.task.extend([" ", id]);
         }
         self.has_ends = true;
         self.state.is_failed = false;

@@ -33,9 +33,9 @@ impl Thread {
         }
         let Some(spent) = self.state.next.total.advance(total, last, damage) else { return };
         let counted = Counted { window: info.model_context_window.get(), line: line.number, time };
-        let (root, known) = (&self.root, self.builder.session.turns.len());
+        let (root, task, known) = (&self.root, &self.state.task, self.builder.session.turns.len());
         let index = self.state.next.add(&mut self.builder, spent, counted, |builder, reached, calls| {
-            // A replay contains the same calls; another thread with equal totals does not.
+            // A replay contains the same calls and tasks; another thread with equal totals does not.
             let mut hash = XxHash3_64::new();
             for call in calls {
                 hash.write(builder.session.tool_calls[*call].call_id.as_bytes());
@@ -43,7 +43,7 @@ impl Thread {
             let mut name = String::with_capacity(128);
             name.push_str("Some(");
             push_counts_name(&mut name, reached);
-            let _ = write!(name, ") {:x}", hash.finish());
+            let _ = write!(name, ") {:x}{task}", hash.finish());
             Identity::Thread(root.clone(), name.into())
         });
         if index >= known {
