@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints};
-use agentlogs::model::session::{Event, SessionResult, ToolCall, Total, Turn};
+use agentlogs::model::session::{Details, Event, SessionResult, ToolCall, Total, Turn};
 use serde_json::Value;
 
 use crate::{lines_of, root, samples};
@@ -16,6 +16,7 @@ static FLAGS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let defaults = [
         serde_json::to_value(SessionResult::default()),
         serde_json::to_value(Turn::default()),
+        serde_json::to_value(Details::default()),
         serde_json::to_value(ToolCall::default()),
         serde_json::to_value(Event::default()),
         serde_json::to_value(Total::default()),

@@ -94,12 +94,14 @@ pub struct Details {
     /// A second name of the response, by its record: equal in copies of the record in other sessions. Only of responses whose identity
     /// is unique within a thread.
     pub record: Option<IdHash>,
+    /// Whether it is a part of another response, as the answer of an advisor.
+    pub is_part: bool,
 }
 
 impl Details {
     /// Fills in what is unknown so far.
     pub fn fill(&mut self, other: Self) {
-        let Self { skill, plugin, agent_type, command, cache_miss_reason, record } = other;
+        let Self { skill, plugin, agent_type, command, cache_miss_reason, record, is_part } = other;
         // A plugin belongs to its skill or agent.
         if self.skill.is_none() && self.plugin.is_none() {
             self.plugin = plugin;
@@ -109,5 +111,6 @@ impl Details {
         self.command = self.command.take().or(command);
         self.cache_miss_reason = self.cache_miss_reason.take().or(cache_miss_reason);
         self.record = self.record.or(record);
+        self.is_part |= is_part;
     }
 }

@@ -469,3 +469,26 @@ fn a_copied_history_without_ids_of_the_provider_counts_once() {
         }
     }
 }
+
+/// A response with parts, each a type, a model, and its counts: input, output, read from the cache and written to it.
+fn response_of(second: u32, id: &str, parts: &[(&str, &str, [u32; 4])]) -> String {
+    let part = |(kind, model, [input, output, read, written]): &(&str, &str, [u32; 4])| {
+        format!(
+            r#"{{"type":"{kind}","model":"{model}","input_tokens":{input},"output_tokens":{output},"cache_read_input_tokens":{read},"cache_creation_input_tokens":{written}}}"#
+        )
+    };
+    let parts = parts.iter().map(part).collect::<Vec<_>>().join(",");
+    let last = r#""cache_creation_input_tokens":2"#;
+    response(second, id, "", "").replace(last, &format!(r#"{last},"iterations":[{parts}]"#))
+}
+
+/// The counts of [`response`].
+const WHOLE: [u32; 4] = [1, 5, 40, 2];
+
+#[test]
+fn the_model_of_a_part_is_not_that_of_the_session() {
+    let advised = [("message", "m", WHOLE), ("advisor_message", "other", [9, 9, 0, 0])];
+    let more = [advised[0], advised[1], advised[1]];
+    let tables = tables_of(&[&[response_of(1, "msg_1", &advised), response_of(2, "msg_2", &more)]]);
+    assert_eq!((tables.sessions[0].model.as_deref(), tables.turns.len()), (Some("m"), 5));
+}

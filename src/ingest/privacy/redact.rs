@@ -134,7 +134,8 @@ fn redact_turn(turn: &mut Turn) {
     } = turn;
     agent.iter_mut().for_each(redact_text);
     if let Some(details) = details {
-        let Details { skill, plugin, agent_type, command, cache_miss_reason: _, record: _ } = &mut **details;
+        let Details { skill, plugin, agent_type, command, cache_miss_reason: _, record: _, is_part: _ } =
+            &mut **details;
         [skill, plugin, agent_type, command].into_iter().flatten().for_each(redact_text);
     }
 }

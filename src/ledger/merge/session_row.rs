@@ -84,12 +84,14 @@ pub(super) fn session_row(
     }
 }
 
-/// The main agent's model with the most responses, the later one on a tie. `None` if no response is of the main agent.
+/// The main agent's model with the most responses, the later one on a tie. Parts of a response are none. `None` if no response is of
+/// the main agent.
 fn main_model(turns: &[TurnRow]) -> Option<Symbol> {
     let mut counts: HashMap<&Symbol, (usize, usize)> = HashMap::new();
     for (index, row) in turns.iter().enumerate() {
         if row.grain == Grain::Turn
             && !row.turn.is_subagent
+            && !row.details().is_some_and(|details| details.is_part)
             && let Some(model) = &row.turn.model
         {
             let (count, last) = counts.entry(model).or_default();

@@ -74,6 +74,7 @@ impl Iteration<'_> {
         turn.service_tier = response.service_tier;
         turn.inference_geo = response.inference_geo;
         (turn.agent, turn.agent_id, turn.is_subagent) = (response.agent, response.agent_id, response.is_subagent);
+        turn.details_mut().is_part = true;
         index
     }
 }
