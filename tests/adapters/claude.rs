@@ -492,3 +492,16 @@ fn the_model_of_a_part_is_not_that_of_the_session() {
     let tables = tables_of(&[&[response_of(1, "msg_1", &advised), response_of(2, "msg_2", &more)]]);
     assert_eq!((tables.sessions[0].model.as_deref(), tables.turns.len()), (Some("m"), 5));
 }
+
+/// The counts of a response may contain those of a compaction.
+#[test]
+fn a_compaction_counts_once() {
+    let outputs = |parts: &[(&str, &str, [u32; 4])]| -> Vec<Option<i64>> {
+        let tables = tables_of(&[&[response_of(1, "msg_1", parts)]]);
+        tables.turns.iter().map(|row| row.turn.tokens.get().output).collect()
+    };
+    let (compaction, advice) = (("compaction", "m", [1, 3, 30, 0]), ("advisor_message", "other", [7, 9, 0, 0]));
+    assert_eq!(outputs(&[compaction, ("message", "m", WHOLE)]), [Some(5), Some(3)], "beside the counts");
+    assert_eq!(outputs(&[compaction, ("message", "m", [0, 2, 10, 2])]), [Some(5)], "in the counts");
+    assert_eq!(outputs(&[compaction, ("message", "m", [0, 2, 10, 2]), advice]), [Some(5), Some(9)], "and advice");
+}

@@ -144,7 +144,7 @@ impl Conversation {
                 turn.speed = usage.speed.owned().or_else(|| turn.speed.take());
                 let geo = usage.inference_geo.owned().filter(|it| it != "not_available");
                 turn.inference_geo = geo.or_else(|| turn.inference_geo.take());
-                apart = billed_apart(&usage.iterations, message.model.as_str());
+                apart = billed_apart(&usage.iterations, message.model.as_str(), usage.prompt());
             }
         }
         for (part, iteration) in apart {

@@ -27,19 +27,31 @@ const ADVISOR: &str = "advisor_message";
 /// The type of the request that summarises the conversation.
 const COMPACTION: &str = "compaction";
 
+/// The type of a request to the model of the response.
+const MESSAGE: &str = "message";
+
 /// The type of an answer that another model gave after one before it was declined.
 const FALLBACK: &str = "fallback_message";
 
 /// The parts of a response by `model` that are billed beside its counts, each with a name that is unique within the response: those
 /// of an advisor, compactions, and the attempts that a fallback replaced, as the counts are those of the last attempt. An attempt
-/// that was declined before any output is not billed.
-pub(super) fn billed_apart<'u, 'a>(iterations: &'u [Iteration<'a>], model: &str) -> Vec<(String, &'u Iteration<'a>)> {
+/// that was declined before any output is not billed. A compaction is in the counts if the `prompt`, their input and cached tokens, is
+/// as large as those of compactions and messages together.
+pub(super) fn billed_apart<'u, 'a>(
+    iterations: &'u [Iteration<'a>],
+    model: &str,
+    prompt: Option<i64>,
+) -> Vec<(String, &'u Iteration<'a>)> {
+    let of_response = iterations.iter().filter(|it| matches!(it.kind.as_str(), MESSAGE | COMPACTION));
+    let sum = of_response.filter_map(|it| it.tokens().context()).reduce(i64::saturating_add);
+    let is_in_counts = |it: &Iteration<'_>| sum == prompt && it.tokens().context().unwrap_or(0) > 0;
     let is_attempt = |it: &Iteration<'_>| !matches!(it.kind.as_str(), ADVISOR | COMPACTION);
     let has_fallback = iterations.iter().any(|it| it.kind.as_str() == FALLBACK);
     let last_attempt = iterations.iter().rposition(is_attempt);
     let mut advisors = 0..;
     let name = |(index, it): (usize, &'u Iteration<'a>)| match it.kind.as_str() {
         ADVISOR => Some((format!("advisor{}", advisors.next()?), it)),
+        COMPACTION if is_in_counts(it) => None,
         COMPACTION => Some((format!("compaction{index}"), it)),
         _ if Some(index) == last_attempt || it.output_tokens.get().unwrap_or(0) == 0 => None,
         _ => {
@@ -51,20 +63,23 @@ pub(super) fn billed_apart<'u, 'a>(iterations: &'u [Iteration<'a>], model: &str)
 }
 
 impl Iteration<'_> {
-    /// Adds the part as a turn of its own, under its own model. Returns the index of the turn.
-    pub(super) fn add(&self, builder: &mut Builder, response: usize, identity: Identity, line: i64) -> usize {
-        let response = builder.session.turns[response].clone();
-        let index = builder.turn(identity, line);
-        let turn = &mut builder.session.turns[index];
-        let tokens = Tokens {
+    fn tokens(&self) -> Tokens {
+        Tokens {
             input: self.input_tokens.get(),
             output: self.output_tokens.get(),
             cache_read: self.cache_read_input_tokens.get(),
             cache_write: self.cache_creation_input_tokens.get(),
             cache_write_1h: self.cache_creation.ephemeral_1h_input_tokens.get(),
             reasoning: None,
-        };
-        turn.tokens = turn.tokens.get().max(tokens).into();
+        }
+    }
+
+    /// Adds the part as a turn of its own, under its own model. Returns the index of the turn.
+    pub(super) fn add(&self, builder: &mut Builder, response: usize, identity: Identity, line: i64) -> usize {
+        let response = builder.session.turns[response].clone();
+        let index = builder.turn(identity, line);
+        let turn = &mut builder.session.turns[index];
+        turn.tokens = turn.tokens.get().max(self.tokens()).into();
         // The model of the conversation summarises it.
         let same = response.model.filter(|_| self.kind.as_str() == COMPACTION);
         turn.model = self.model.owned().or(same);
@@ -114,7 +129,8 @@ mod tests {
         ] {
             let json = format!("[{}]", parts.join(","));
             let iterations: Vec<Iteration<'_>> = json::from_slice(json.as_bytes()).unwrap();
-            let names: Vec<String> = billed_apart(&iterations, "m").into_iter().map(|(name, _)| name).collect();
+            let names: Vec<String> =
+                billed_apart(&iterations, "m", Some(7)).into_iter().map(|(name, _)| name).collect();
             assert_eq!(names, expected, "{json}");
         }
     }

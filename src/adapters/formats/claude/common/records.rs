@@ -85,6 +85,12 @@ pub(crate) struct ServerToolUse {
 }
 
 impl Usage<'_> {
+    /// The input and cached tokens, as stated.
+    pub(super) fn prompt(&self) -> Option<i64> {
+        let counts = [self.input_tokens, self.cache_creation_input_tokens, self.cache_read_input_tokens];
+        counts.into_iter().filter_map(Count::get).reduce(i64::saturating_add)
+    }
+
     pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let tokens = Tokens {
             input: self.input_tokens.get(),
