@@ -19,7 +19,8 @@ use crate::base::rows::Rows;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::session::{
-    Capabilities, Event, EventKind, Identity, ModelTotal, SessionResult, Status, Tokens, Total, Turn, add, add_money,
+    Capabilities, Event, EventKind, Identity, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind, Turn, add,
+    add_money,
 };
 
 /// How detailed a view of a session is. This order is the one table of precedence among formats: a format chooses its
@@ -118,6 +119,7 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
         }
     }
     keep_largest_total(parts);
+    join_totals_of_processes(parts);
 }
 
 /// Removes counters that the runtime exported where a conversion has responses with tokens. Totals of a conversion have fewer
@@ -312,6 +314,26 @@ fn keep_largest_total(parts: &mut [SessionPart]) {
         if view(part) == View::Conversion && Some(index) != largest {
             part.session.totals.clear();
         }
+    }
+}
+
+/// A recording and a summary of one process state its total, each in its way: equal sums are one. That of the summary has more details.
+fn join_totals_of_processes(parts: &mut [SessionPart]) {
+    let summaries = parts.partition_point(|part| view(part) > View::Summary);
+    let (detailed, others) = parts.split_at_mut(summaries);
+    let mut recorded: Vec<&mut Vec<Total>> =
+        (detailed.iter_mut()).filter(|part| view(part) == View::Stream).map(|part| &mut part.session.totals).collect();
+    let summaries = others.iter_mut().filter(|part| view(part) == View::Summary);
+    for total in summaries.flat_map(|part| &mut part.session.totals) {
+        let sum = total.tokens().total().filter(|sum| *sum > 0 && total.kind == TotalKind::Process);
+        let is_same = |other: &mut Total| {
+            sum.is_some() && other.kind == total.kind && other.key != total.key && other.tokens().total() == sum
+        };
+        let Some(other) = recorded.iter_mut().find_map(|totals| totals.extract_if(.., is_same).next()) else {
+            continue;
+        };
+        total.occurred_at = total.occurred_at.or(other.occurred_at);
+        total.duration_ms = total.duration_ms.or(other.duration_ms);
     }
 }
 

@@ -1,5 +1,6 @@
-//! What the tables contain of Gemini CLI's chats.
+//! What the tables contain of Gemini CLI's chats, and of several views of one session.
 
+use agentlogs::model::tables::{Grain, Usage};
 use serde_json::{Value, json};
 
 use super::tables;
@@ -36,5 +37,55 @@ fn prompts_are_those_that_a_human_typed() {
         (json!([result, steering]), 2),
     ] {
         assert_eq!(prompts(&[first.clone(), content.clone()]), Some(expected), "{content}");
+    }
+}
+
+/// The chat that Gemini CLI keeps, and its two outputs. Only the stream does not tell tokens of tools from those of thoughts.
+#[test]
+fn views_of_one_session_are_never_added() {
+    let id = "6c1d0000-0000-4000-8000-000000000001";
+    let time = |second: u32| format!("2026-10-05T10:00:{second:02}.000Z");
+    let chat = [
+        format!(r#"{{"sessionId":"{id}","projectHash":"abcd","startTime":"{}","kind":"main"}}"#, time(0)),
+        format!(r#"{{"id":"g0","timestamp":"{}","type":"user","content":[{{"text":"hi"}}]}}"#, time(0)),
+        format!(
+            r#"{{"id":"g1","timestamp":"{}","type":"gemini","content":"x","tokens":{{"input":1000,"output":100,"cached":600,"thoughts":40,"tool":25,"total":1165}},"model":"m"}}"#,
+            time(5)
+        ),
+        format!(
+            r#"{{"id":"g2","timestamp":"{}","type":"gemini","content":"x","tokens":{{"input":2000,"output":20,"cached":0,"thoughts":5,"tool":0,"total":2025}},"model":"m"}}"#,
+            time(9)
+        ),
+    ];
+    let stream = [
+        format!(r#"{{"type":"init","timestamp":"{}","session_id":"{id}","model":"m"}}"#, time(0)),
+        format!(r#"{{"type":"message","timestamp":"{}","role":"user","content":"hi"}}"#, time(0)),
+        format!(r#"{{"type":"message","timestamp":"{}","role":"assistant","content":"x","delta":true}}"#, time(9)),
+        format!(
+            r#"{{"type":"result","timestamp":"{}","status":"success","stats":{{"total_tokens":3190,"input_tokens":3000,"output_tokens":120,"cached":600,"input":2400,"duration_ms":5000,"tool_calls":0}}}}"#,
+            time(10)
+        ),
+    ];
+    let [chat, stream] = [chat, stream].map(|lines| lines.join("\n"));
+    let output = format!(
+        r#"{{"session_id":"{id}","response":"x","stats":{{"models":{{"m":{{"api":{{"totalRequests":2}},"tokens":{{"prompt":3000,"candidates":120,"total":3190,"cached":600,"thoughts":45,"tool":25}}}}}},"tools":{{"totalCalls":0}}}}}}"#
+    );
+    let (chat, stream, output) = (&chat, &stream, &output);
+    for (views, responses) in [
+        (vec![chat, stream], 2),
+        (vec![stream, chat], 2),
+        (vec![chat, output], 2),
+        (vec![stream, output], 0),
+        (vec![output, stream], 0),
+        (vec![chat, stream, output], 2),
+        (vec![output, stream, chat], 2),
+    ] {
+        let tables = tables(&views);
+        let session = &tables.sessions[0];
+        let counts = (session.tokens.input, session.tokens.output, session.tokens.cache_read);
+        assert_eq!((tables.sessions.len(), counts), (1, (Some(2425), Some(165), Some(600))), "{views:?}");
+        assert_eq!(session.usage, Usage::Exact, "{views:?}");
+        let turns = tables.turns.iter().filter(|row| row.grain == Grain::Turn).count();
+        assert_eq!((turns, tables.turns.len()), (responses, responses.max(1)), "{views:?}");
     }
 }

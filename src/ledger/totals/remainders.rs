@@ -112,15 +112,17 @@ impl Remainder {
         unassigned_cost: Option<f64>,
     ) -> Self {
         let difference = total.tokens.minus(sum_of_tokens(responses()));
+        // It counts some tokens as another kind, as Gemini's stream those of tools.
+        let is_equal = difference.total() == Some(0);
         let searched: i64 = responses().filter_map(|turn| turn.web_searches.get()).sum();
         let paid: f64 = responses().filter_map(|turn| Some(turn.cost.as_deref()?.total)).sum();
         let unassigned_cost = unassigned_cost.unwrap_or(0.0);
         let cost = total.cost.or((unassigned_cost > 0.0).then_some(0.0));
         Self {
-            tokens: difference.zip(difference, |count, _| count.map(|count| count.max(0))),
+            tokens: difference.zip(difference, |count, _| count.map(|count| if is_equal { 0 } else { count.max(0) })),
             web_searches: total.web_searches.map(|count| (count - searched).max(0)),
             cost: cost.map(|cost| (cost + unassigned_cost - paid).max(0.0)),
-            is_negative: difference.kinds().into_iter().flatten().any(|count| count < 0),
+            is_negative: !is_equal && difference.kinds().into_iter().flatten().any(|count| count < 0),
         }
     }
 
@@ -164,10 +166,12 @@ mod tests {
             is_negative,
         };
         let turns = [turn(10, Some(0.5)), turn(20, None)];
+        let tools = ModelTotal { tokens: tokens(Some(29), Some(3)), ..ModelTotal::default() };
         let cases = [
             (total(50, Some(2.0)), &turns[..], None, remainder(20, 0, Some(1.5), false)),
             (total(30, Some(0.25)), &turns[..], None, remainder(0, 0, Some(0.0), false)),
             (total(29, None), &turns[..], None, remainder(0, 0, None, true)),
+            (tools, &turns[..], None, remainder(0, 0, None, false)),
             (total(50, None), &turns[..1], Some(1.0), remainder(40, 1, Some(0.5), false)),
             (total(50, Some(2.0)), &[], Some(1.0), remainder(50, 2, Some(3.0), false)),
         ];
