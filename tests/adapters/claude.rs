@@ -440,6 +440,25 @@ fn an_answer_in_a_copied_history_belongs_to_the_session_of_the_call() {
     }
 }
 
+/// Other programs copy sessions with new ids of records, which they write in the place of the ids of responses, too.
+#[test]
+fn copies_with_rewritten_ids_count_once_by_their_requests() {
+    let copy = |session: &str| {
+        let record = |second: u32, request: u32| {
+            let uuid = format!("{session}{second}");
+            let response = response(second, &uuid, "", &format!(r#","requestId":"req_{request}""#));
+            response
+                .replace(r#""sessionId":"s""#, &format!(r#""sessionId":"{session}""#))
+                .replace(&format!(r#""uuid":"u{second}""#), &format!(r#""uuid":"{uuid}""#))
+        };
+        // Two content blocks of the first response.
+        [record(2, 1), record(3, 1), record(4, 2)]
+    };
+    let logs = ["a", "b", "c"].map(copy);
+    let tables = tables_of(&[&logs[0], &logs[1], &logs[2]]);
+    assert_eq!(tables.turns.len(), 2);
+}
+
 /// Older versions copy the history of a session under a new session id. Ids of records stay, also where those of responses are a
 /// gateway's, or missing.
 #[test]

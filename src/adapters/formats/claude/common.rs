@@ -101,15 +101,17 @@ impl Conversation {
         let At { line, time } = origin.at;
         let tokens = message.usage.get().map(|usage| self.tokens(usage, damage)).unwrap_or_default();
         let known = self.builder.session.turns.len();
+        // Programs that copy sessions write the new id of each record in the place of the id of its response.
+        let message_id = message.id.some().filter(|id| origin.request_id.is_none() || Some(*id) != origin.uuid);
         // The lines of a response without an id have the id of its request.
-        let id = message.id.some().or(origin.request_id).or(origin.uuid);
+        let id = message_id.or(origin.request_id).or(origin.uuid);
         let session = origin.forked_from.unwrap_or(&self.builder.session.session_id);
         let name = id.map(|id| self.names.name(id, session, tokens));
         let identity = name.as_ref().map_or(Identity::Unique, ResponseName::identity);
         let index = self.builder.turn(identity, line);
         self.builder.answered(index, origin.subagent(), time);
         let turn = &mut self.builder.session.turns[index];
-        turn.message_id = turn.message_id.take().or_else(|| message.id.owned());
+        turn.message_id = turn.message_id.take().or_else(|| message_id.map(SharedStr::from));
         turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(SharedStr::from));
         turn.model = turn.model.take().or_else(|| message.model.owned());
         turn.stop_reason = message.stop_reason.owned().or_else(|| turn.stop_reason.take());
