@@ -209,6 +209,32 @@ fn an_older_copy_beside_its_log_counts_nothing() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// The log as another program writes it: with other blanks, escapes and an order of keys of its own.
+fn written_again(text: &[u8]) -> Vec<u8> {
+    if let Ok(document) = serde_json::from_slice::<serde_json::Value>(text) {
+        return serde_json::to_vec_pretty(&document).unwrap();
+    }
+    let line = |line: &[u8]| match serde_json::from_slice::<serde_json::Value>(line) {
+        Ok(record) => record.to_string().replacen("\":", "\" : ", 1).into_bytes(),
+        Err(_) => line.to_vec(),
+    };
+    text.split(|byte| *byte == b'\n').map(line).collect::<Vec<_>>().join(&b'\n')
+}
+
+#[test]
+fn a_copy_that_was_written_again_counts_nothing() {
+    let mut failures = Vec::new();
+    for sample in texts() {
+        let sample = Sample::new(&sample);
+        for folder in ["a-backup", "z-backup"] {
+            let copy = source(&format!("{folder}/{}", sample.path), &written_again(&sample.text));
+            let both = counted(&settled(vec![sample.source.clone(), copy]));
+            failures.extend(difference(&sample.expected, &both).map(|it| format!("{} {folder}: {it}", sample.path)));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
 #[cfg(feature = "archive")]
 mod conversions {
     use agentlogs::adapters::shared::builder::Retention;

@@ -10,7 +10,7 @@ use crate::adapters::engine::document::Places;
 use crate::adapters::engine::probe::Probe;
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind, fold, fold_from};
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::json::Raw;
 use crate::json::lines::Line;
 use crate::model::session::Capabilities;
@@ -110,7 +110,7 @@ impl Records {
             SessionFrom::Hash => {
                 let value = Place::of(record).raw(description.session);
                 let directory = self.context.folders.first().map_or("", String::as_str);
-                let hashed = || hashed_id(format!("{directory}\n{}", String::from_utf8_lossy(value.0)).as_bytes());
+                let hashed = || hashed_id(format!("{directory}\n{:016x}", hash_of_document(value.0)).as_bytes());
                 (!value.is_empty() || self.current.is_none()).then(|| hashed().into())
             }
             _ => Place::of(record).text(description.session),

@@ -3,13 +3,13 @@
 use crate::model::session::Tokens;
 
 /// The id of a session whose log contains none: `~` and a hash of its first record that has a time or a message. It stays
-/// the same while the log grows, and is equal in copies.
+/// the same while the log grows, and is equal in copies, also in those that other programs write again.
 pub fn hashed_id(record: &[u8]) -> String {
-    format!("~{:016x}", twox_hash::XxHash3_64::oneshot(record))
+    format!("~{:016x}", hash_of_document(record))
 }
 
-/// A hash of a document in JSON, equal for all texts of it: other programs write it again with other blanks, escapes and an order of
-/// keys of their own.
+/// A hash of a record or document, equal for all texts of it if it is JSON: other programs write it again with other blanks, escapes
+/// and an order of keys of their own.
 pub fn hash_of_document(document: &[u8]) -> u64 {
     let text = serde_json::from_slice::<serde_json::Value>(document).map(|value| value.to_string());
     twox_hash::XxHash3_64::oneshot(text.as_deref().map_or(document, str::as_bytes))

@@ -24,6 +24,8 @@
 //! several recordings of one thread, a total with no count below another total includes it; other totals add up. *Unknown*: model,
 //! times, directory, cost; a sidecar or `--model` may state them. An item of type `error` is a warning, not a failed run.
 
+use std::hash::Hasher as _;
+
 use foldhash::HashSet;
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
@@ -32,9 +34,9 @@ use super::common::Usage;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::json::Raw;
-use crate::json::fields::{Maybe, Number, Text};
+use crate::json::fields::{Count, Maybe, Number, Text};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
 use crate::model::session::{
@@ -113,6 +115,31 @@ struct Change<'a> {
     kind: Text<'a>,
 }
 
+impl Record<'_> {
+    /// A hash of its values, equal in copies that another program wrote again. Outputs of commands are left out, as they are long, and
+    /// the ids of items, as searches have two, of which other programs keep one.
+    fn hash(&self) -> u64 {
+        let item = &self.item;
+        let texts = [&self.kind, &self.thread_id, &self.message, &self.error.message];
+        let of_item = [&item.kind, &item.status, &item.text, &item.message, &item.server, &item.tool];
+        let of_changes = item.changes.iter().flat_map(|change| [&change.path, &change.kind]);
+        let mut hash = XxHash3_64::new();
+        for text in texts.into_iter().chain(of_item).chain(of_changes).chain(&item.receiver_thread_ids) {
+            hash.write(text.as_str().as_bytes());
+            hash.write_u8(u8::MAX);
+        }
+        for raw in [item.command, item.arguments, item.prompt, item.query] {
+            hash.write_u64(hash_of_document(raw.0));
+        }
+        let usage =
+            self.usage.get().map(|it| [it.input_tokens, it.cached_input_tokens, it.output_tokens].map(Count::get));
+        for number in usage.into_iter().flatten().chain([item.exit_code.whole()]) {
+            hash.write_i64(number.unwrap_or(i64::MIN));
+        }
+        hash.finish()
+    }
+}
+
 struct Exec {
     context: Context,
     /// One for each recording, that is for each `thread.started`.
@@ -153,7 +180,7 @@ impl Fold for Exec {
             recording.has_id = true;
             recording.builder.session.session_id = hashed_id(line.bytes);
         }
-        recording.hashes.push(XxHash3_64::oneshot(line.bytes));
+        recording.hashes.push(record.hash());
         recording.record(&record, line, damage);
         RecordKind::Known
     }

@@ -21,13 +21,11 @@
 //!
 //! *Unknown*: tokens in versions without `usage`; cost.
 
-use twox_hash::XxHash3_64;
-
 use self::process::Process;
 use self::records::Record;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::Builder;
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::json::lines::Line;
 use crate::model::session::{Capabilities, SessionResult};
 
@@ -114,7 +112,7 @@ impl Fold for Stream {
             self.processes.push(Process { builder, hashes: Vec::new() });
         }
         if let Some(process) = self.processes.last_mut() {
-            process.hashes.push(XxHash3_64::oneshot(line.bytes));
+            process.hashes.push(hash_of_document(line.bytes));
             process.record(&record, line, damage);
         }
         RecordKind::Known

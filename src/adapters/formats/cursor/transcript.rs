@@ -29,13 +29,12 @@
 
 use jiff::civil::DateTime;
 use serde::Deserialize;
-use twox_hash::XxHash3_64;
 
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief};
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::adapters::shared::{subagents, tools};
 use crate::base::time::Time;
 use crate::json::fields::{Text, TextOrBlocks};
@@ -115,7 +114,7 @@ impl Fold for Transcript {
         if !matches!((role, kind), ("user" | "assistant", _) | (_, "turn_ended")) {
             return RecordKind::Unknown;
         }
-        let hash = XxHash3_64::oneshot(line.bytes);
+        let hash = hash_of_document(line.bytes);
         if self.recordings.last().is_none_or(|recording| recording.hashes.first() == Some(&hash)) {
             self.recordings.push(Session::new(&self.context, line));
         }

@@ -20,8 +20,6 @@
 //! events before them: then the file contains the stream twice. There is no total, so the usage is a *lower bound*. The empty
 //! `success` at the end of every stream is not the end of a session.
 
-use twox_hash::XxHash3_64;
-
 use self::records::{Event, Output};
 pub(crate) use self::records::{Refusals, ToolResult, limit_text};
 use self::session::Session;
@@ -135,7 +133,7 @@ impl Fold for Stream {
         }
         // Two copies of a recording in one file, perhaps of different lengths, count once.
         let known = self.session.as_ref().and_then(|it| it.recording.get(self.repeated.len()));
-        if known == Some(&XxHash3_64::oneshot(line.bytes)) {
+        if known == Some(&hash_of_document(line.bytes)) {
             self.repeated.push((line.number, line.bytes.to_vec()));
             return RecordKind::Known;
         }
@@ -155,7 +153,7 @@ impl Stream {
     fn event(&mut self, line: Line<'_>, event: &Event<'_>, damage: &mut RecordErrors) -> RecordKind {
         let session =
             self.session.get_or_insert_with(|| Session::new(&self.context, hashed_id(line.bytes), line.number));
-        session.recording.push(XxHash3_64::oneshot(line.bytes));
+        session.recording.push(hash_of_document(line.bytes));
         // The `init` is the same in all sessions of a project, so the id is a hash of the first other event.
         if !self.has_id && event.kind.as_str() != "init" {
             self.has_id = true;

@@ -21,13 +21,11 @@
 //! *Lower bound*: runs with subagents (Claude's usage excludes them), and runs that did not end. Of other providers zag logs less,
 //! and the other counters are NULL: of Codex only calls are logged, of a captured run only its end.
 
-use twox_hash::XxHash3_64;
-
 use self::records::Record;
 use self::session::Session;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
@@ -66,7 +64,7 @@ impl Fold for Log {
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let session = self.session(&record, line);
         // Each record has a number and a time: an equal record is a copy.
-        if !session.hashes.insert(XxHash3_64::oneshot(line.bytes)) {
+        if !session.hashes.insert(hash_of_document(line.bytes)) {
             return RecordKind::Known;
         }
         let seen = session.record(&record, line, damage);

@@ -8,6 +8,7 @@ use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::changed_lines::Sketch;
+use crate::adapters::shared::ids::hash_of_document;
 use crate::adapters::shared::{changes, usage};
 use crate::base::text::Symbol;
 use crate::json::Raw;
@@ -51,7 +52,7 @@ impl Session {
     }
 
     pub(super) fn item(&mut self, raw: Raw<'_>, line: i64, damage: &mut RecordErrors) {
-        self.history.write(raw.0);
+        self.history.write_u64(hash_of_document(raw.0));
         self.count += 1;
         let item: Item<'_> = raw.read();
         match item.message.role.as_str() {
@@ -72,6 +73,7 @@ impl Session {
             }
             _ => {}
         }
+        self.builder.name_events(None, raw.0);
     }
 
     /// The identity of a message, equal in copies of the session.

@@ -1,13 +1,12 @@
 //! The events of `gemini --output-format stream-json` (docs/formats/gemini.md#gemini-stream-json).
 
 use serde::Deserialize;
-use twox_hash::XxHash3_64;
 
 use super::shared::{Failure, doubt_zeros, uncached};
 use crate::adapters::engine::{Context, Fold, Probe, RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Retention, brief};
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::adapters::shared::{changes, usage};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -141,7 +140,7 @@ impl Fold for Stream {
             });
         }
         if let Some(process) = self.processes.last_mut() {
-            process.hashes.push(XxHash3_64::oneshot(line.bytes));
+            process.hashes.push(hash_of_document(line.bytes));
             process.record(&record, line, damage);
         }
         RecordKind::Known
