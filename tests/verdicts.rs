@@ -708,7 +708,7 @@ fn sessions_are_found_by_each_of_their_labels() {
     let both = here.json(&["sessions", "--label", "tag=urgent", "--label", "tag=night"]);
     assert_eq!(columns(&both, &["session_id"]), json!([[id("one")]]));
     let by_tag = here.json(&["report", "cost", "--by", "label:tag", "--sort", "+total_tokens"]);
-    assert_eq!(columns(&by_tag, &["label:tag", "total_tokens"]), json!([["urgent", 100], ["night shift", 200]]));
+    assert_eq!(columns(&by_tag, &["label:tag", "total_tokens"]), json!([["night", 100], ["night shift", 200]]));
 }
 
 /// Labels of the user replace those that results and sidecars state.

@@ -40,7 +40,7 @@ fn prompts_are_those_that_a_human_typed() {
     }
 }
 
-/// The chat that Gemini CLI keeps, and its two outputs. Only the stream does not tell tokens of tools from those of thoughts.
+/// The chat that Gemini CLI keeps, and its two outputs. The stream states tokens of tools and thoughts as a part of its total only.
 #[test]
 fn views_of_one_session_are_never_added() {
     let id = "6c1d0000-0000-4000-8000-000000000001";

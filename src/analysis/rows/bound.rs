@@ -134,7 +134,7 @@ fn span(text: &str) -> Result<Span, String> {
     }
     match text.parse::<Span>() {
         Ok(span) if span.is_zero() && !has_only_days(text) => {
-            Err("no time at all; write 1h for the last hour, or today".to_owned())
+            Err("no time at all; write 1h for the last hour, or 0d for today".to_owned())
         }
         Ok(span) if !span.is_negative() => Ok(span),
         _ => {
@@ -339,7 +339,7 @@ mod tests {
         }
         let error = |text: &str| text.parse::<Bound>().unwrap_err();
         assert_eq!(error("3m"), "ambiguous; write 3mo for months or 3min for minutes");
-        assert_eq!(error("0h"), "no time at all; write 1h for the last hour, or today");
+        assert_eq!(error("0h"), "no time at all; write 1h for the last hour, or 0d for today");
         assert!(error("yesteday").starts_with("not a time; did you mean yesterday?"), "{}", error("yesteday"));
     }
 

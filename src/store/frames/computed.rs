@@ -2,7 +2,8 @@
 
 use polars::prelude::*;
 
-use super::Described;
+use super::columns::{commits, sessions};
+use super::schema::{Described, TABLES};
 
 /// The labels of sessions: a column for each key.
 pub const LABELS: &str = "labels";
@@ -14,10 +15,17 @@ pub const SHIPPED: &str = "shipped";
 /// The names of these tables.
 pub const COMPUTED_TABLES: [&str; 3] = [LABELS, FAILURES, SHIPPED];
 
-/// Their columns, in order. `labels` has further ones: the keys of the labels that an archive contains.
+/// The tables that SQL can read: those of an archive, and these.
+pub fn names_of_tables() -> Vec<&'static str> {
+    TABLES.into_iter().chain(COMPUTED_TABLES).collect()
+}
+
+/// The columns of the computed tables, in order. `labels` has further ones: the keys of the labels that an archive contains.
 pub fn computed_schema() -> Vec<Described> {
-    const SESSION: [(&str, DataType, &str); 2] =
-        [("runtime", DataType::String, "The session's runtime"), ("session_id", DataType::String, "The session")];
+    const SESSION: [(&str, DataType, &str); 2] = [
+        (sessions::RUNTIME, DataType::String, "The session's runtime"),
+        (sessions::SESSION_ID, DataType::String, "The session"),
+    ];
     let of_failures = [
         ("failure_class", DataType::String, "Why the session failed: see docs/failures.md"),
         ("failure_sign", DataType::String, "What shows it"),
@@ -25,16 +33,16 @@ pub fn computed_schema() -> Vec<Described> {
         ("failure_line", DataType::Int64, "The line there"),
     ];
     let of_shipped = [
-        ("repository", DataType::String, "The repository of the commit or pull request"),
-        ("commit", DataType::String, "The commit in which the work is"),
-        ("pull_request", DataType::String, "The pull request in which the work is"),
+        (sessions::REPOSITORY, DataType::String, "The repository of the commit or pull request"),
+        (commits::COMMIT, DataType::String, "The commit in which the work is"),
+        (commits::PULL_REQUEST, DataType::String, "The pull request in which the work is"),
         ("branch", DataType::String, "The branch on which the commit was made"),
         ("author", DataType::String, "The author of the commit"),
         ("rule", DataType::String, "The rule that found the work there; NULL for the remainder of a session"),
         ("landed_by", DataType::String, "How it reached the default branch: itself, patch, pull_request or content"),
         ("outcome", DataType::String, "What became of it: merged, open, abandoned and others"),
         ("share", DataType::Float64, "The share of the session"),
-        ("cost_usd", DataType::Float64, "The cost of that share, US dollars"),
+        (sessions::COST_USD, DataType::Float64, "The cost of that share, US dollars"),
     ];
     let tables = [(LABELS, &[][..]), (FAILURES, &of_failures), (SHIPPED, &of_shipped)];
     let columns = tables.into_iter().flat_map(|(table, columns)| {

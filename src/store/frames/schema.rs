@@ -7,7 +7,6 @@ use super::columns::{
     commit_files, commits, events, file_changes, limits, pull_requests, rejects, sessions, sources, tool_calls, turns,
     unknown_records, verdicts,
 };
-use super::computed::COMPUTED_TABLES;
 
 /// The names of the tables, in their order.
 pub const TABLES: [&str; 13] = [
@@ -25,11 +24,6 @@ pub const TABLES: [&str; 13] = [
     commit_files::TABLE,
     pull_requests::TABLE,
 ];
-
-/// The tables that SQL can read: also those that are computed for a query.
-pub fn names_of_tables() -> Vec<&'static str> {
-    TABLES.into_iter().chain(COMPUTED_TABLES).collect()
-}
 
 /// The tables with rows of logs, which each part of an archive has.
 pub const TABLES_OF_LOGS: [&str; 10] = [
