@@ -426,3 +426,37 @@ fn spans_with_unread_counts_are_named() {
         parsed.health.unknown_types.iter().map(|it| (it.name.as_str(), it.contents.has_counts)).collect();
     assert_eq!(found, [("span/llm call", true)]);
 }
+
+/// Gemini CLI itself writes its events to a file, each over several lines.
+#[test]
+fn events_in_a_file_are_read() {
+    let record = |name: &str, more: Value| {
+        let mut attributes = json!({
+            "session.id": SESSION, "event.name": format!("gemini_cli.{name}"), "event.timestamp": "2026-10-11T12:02:03.456Z",
+        });
+        attributes.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let resource = json!({"_rawAttributes": [["service.name", "gemini-cli"], ["service.version", "0.9"]]});
+        let record = json!({"hrTime": [1_791_720_123, 456_000_000], "_body": "x", "resource": resource, "attributes": attributes});
+        serde_json::to_string_pretty(&record).unwrap()
+    };
+    let response = json!({
+        "model": "gemini-3-pro", "input_token_count": 20, "cached_content_token_count": 5, "output_token_count": 7,
+        "thoughts_token_count": 3, "total_token_count": 30, "duration_ms": 2300, "prompt_id": "p1",
+    });
+    let call = json!({"function_name": "read_file", "function_args": "{}", "success": true, "decision": "accept"});
+    let prompt = json!({"prompt_id": "p1", "prompt_length": 9});
+    let metrics = json!({"resource": {}, "scopeMetrics": [{"metrics": [{"name": "gemini_cli.token.usage"}]}]});
+    let log = [
+        record("config", json!({"model": "gemini-3-pro"})),
+        record("user_prompt", prompt),
+        record("api_response", response),
+        record("tool_call", call),
+        serde_json::to_string_pretty(&metrics).unwrap(),
+    ];
+    let tables = tables(&[log.join("\n")]);
+    let session = only(&tables);
+    assert_eq!((session.session.runtime.as_ref(), session.session.runtime_version.as_deref()), ("gemini", Some("0.9")));
+    let tokens = session.tokens;
+    assert_eq!((tokens.input, tokens.cache_read, tokens.output), (Some(15), Some(5), Some(10)));
+    assert_eq!((session.user_turns, tables.tool_calls.len()), (Some(1), 1));
+}

@@ -39,6 +39,9 @@
 //! `ai.generateText` states the sum of its `ai.generateText.doGenerate`. Only requests that are directly inside of each other are known
 //! as such. Other spans with counts are in `unknown_records` as `span/NAME`.
 //!
+//! **Files of Gemini CLI and Qwen Code** (`--telemetry-outfile`) have the log records of the SDK, each over several lines: `hrTime`, and
+//! plain `attributes` with `event.name`. They are read as the events above.
+//!
 //! Spans of a whole run (`invoke_agent`, kinds of OpenInference other than `LLM` and `EMBEDDING`) may state the sum of its requests and are not read, nor are events of the conventions
 //! (`gen_ai.client.inference.operation.details`), which repeat a request, nor histograms, which name no session.
 //!
@@ -54,7 +57,7 @@ use self::attributes::Attributes;
 use self::file_exporter::Spans;
 use self::metrics::{Counter, Sums};
 use self::product::{Key, METRICS, Product, session_id};
-use self::records::{Export, ResourceLogs, ResourceMetrics, ResourceSpans};
+use self::records::{Export, LogRecord, ResourceLogs, ResourceMetrics, ResourceSpans};
 use self::session::Session;
 use crate::adapters::engine::sessions::Sessions;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
@@ -66,6 +69,7 @@ mod events;
 mod file_exporter;
 mod metrics;
 mod nested;
+mod plain_log;
 mod product;
 mod records;
 mod session;
@@ -90,7 +94,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     places: &[],
     claims: |probe| {
         let is_export = ["resourceLogs", "resourceSpans", "resourceMetrics"].iter().any(|key| probe.has(key));
-        8 * u32::from(is_export) + file_exporter::claims(probe)
+        8 * u32::from(is_export) + file_exporter::claims(probe) + plain_log::claims(probe)
     },
     parse: fold::<Exports>,
 };
@@ -125,8 +129,11 @@ impl Fold for Exports {
         for metrics in &record.resource_metrics.blocks {
             is_known |= self.metrics(metrics, line, damage);
         }
-        // A line of the file exporter is no export.
-        if is_known { RecordKind::Known } else { self.spans.line(line, damage) }
+        // A record of a file exporter is no export.
+        match is_known || self.plain_log(line, damage) {
+            true => RecordKind::Known,
+            false => self.spans.line(line, damage),
+        }
     }
 
     fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<SessionResult> {
@@ -162,18 +169,41 @@ impl Exports {
         }
     }
 
+    /// Whether the record is an event of an agent, or a span beside such events.
+    fn plain_log(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> bool {
+        let event = match plain_log::read(line.bytes) {
+            plain_log::Found::Event(event) => event,
+            plain_log::Found::Other => return true,
+            plain_log::Found::Nothing => return false,
+        };
+        let attributes = Attributes { own: &event.attributes, resource: &event.resource };
+        self.event(&LogRecord::default(), attributes, line, damage)
+    }
+
+    /// Whether the record is an event of an agent.
+    fn event(
+        &mut self,
+        record: &LogRecord<'_>,
+        attributes: Attributes<'_, '_>,
+        line: Line<'_>,
+        damage: &mut RecordErrors,
+    ) -> bool {
+        let Some((product, name)) = events::name_of(record, attributes) else { return false };
+        let Some(id) = session_id(attributes) else { return false };
+        let key = Key { runtime: product.runtime, id: &id };
+        if let Some(session) = self.session(&key, EVENTS, line) {
+            events::add(session, product, &name, &events::Record { record, attributes, line }, damage);
+        }
+        true
+    }
+
     /// Whether there is an event of an agent.
     fn logs(&mut self, logs: &ResourceLogs<'_>, line: Line<'_>, damage: &mut RecordErrors) -> bool {
         let resource = &logs.resource.attributes.blocks;
         let mut is_known = false;
         for record in logs.scope_logs.blocks.iter().flat_map(|scope| &scope.log_records.blocks) {
             let attributes = Attributes { own: &record.attributes.blocks, resource };
-            let Some((product, name)) = events::name_of(record, attributes) else { continue };
-            let Some(id) = session_id(attributes) else { continue };
-            is_known = true;
-            let key = Key { runtime: product.runtime, id: &id };
-            let Some(session) = self.session(&key, EVENTS, line) else { continue };
-            events::add(session, product, &name, &events::Record { record, attributes, line }, damage);
+            is_known |= self.event(record, attributes, line, damage);
         }
         is_known
     }

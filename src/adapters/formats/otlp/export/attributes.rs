@@ -33,6 +33,19 @@ struct Elements<'a> {
     values: TextOrBlocks<'a, Value<'a>>,
 }
 
+impl<'a> Attribute<'a> {
+    /// An attribute whose value is written without its type.
+    pub(super) fn plain(key: Cow<'a, str>, value: Raw<'a>) -> Self {
+        let value = match value.0.first() {
+            Some(b'"') => Value { string_value: value, ..Value::default() },
+            Some(b't' | b'f') => Value { bool_value: value.read(), ..Value::default() },
+            Some(b'-' | b'0'..=b'9') => Value { int_value: value, ..Value::default() },
+            _ => Value::default(),
+        };
+        Self { key: Text(Some(key)), value }
+    }
+}
+
 impl<'a> Value<'a> {
     /// The text of a string.
     pub(super) fn text(&self) -> Option<Cow<'a, str>> {
