@@ -149,3 +149,32 @@ fn openclaw_s_own_prompts_are_not_typed() {
     assert_eq!(prompts("/home/ada/.openclaw/workspace"), Some(1));
     assert_eq!(prompts("/work"), Some(4));
 }
+
+/// A run of a job counts where no log of its session is present.
+#[test]
+fn runs_of_jobs_count_without_a_log_of_their_session() {
+    let run = |id: &str, status: &str, total: u32| {
+        format!(
+            r#"{{"ts":1767323050000,"jobId":"j1","action":"finished","status":"{status}","error":"529 overloaded","sessionId":"{id}","sessionKey":"agent:main:cron:j1:run:{id}","runAtMs":1767323040000,"durationMs":10000,"model":"m","provider":"p","usage":{{"input_tokens":40,"output_tokens":7,"total_tokens":{total}}}}}"#
+        )
+    };
+    let skipped = r#"{"ts":1767323050000,"jobId":"j2","action":"finished","status":"skipped"}"#.to_owned();
+    let runs = [run("a", "ok", 30), run("b", "error", 90), skipped].join("\n");
+    let both = tables(&[runs.clone()]);
+    let facts: Vec<_> = both
+        .sessions
+        .iter()
+        .map(|row| (row.session.session_id.as_str(), row.session.status, row.tokens.input, row.usage.as_str()))
+        .collect();
+    let expected = [("a", Status::Success, Some(40), "exact"), ("b", Status::Error, Some(40), "lower_bound")];
+    assert_eq!(facts, expected);
+    assert_eq!(both.sessions[0].session.runtime, "openclaw");
+
+    let header =
+        r#"{"type":"session","version":3,"id":"a","timestamp":"2026-01-02T03:04:00Z","cwd":"/home/ada/.openclaw/x"}"#;
+    let log = [header.to_owned(), response(1, 5, "", "stop")].join("\n");
+    for logs in [[&runs, &log], [&log, &runs]] {
+        let tables = tables(&logs);
+        assert_eq!(tables.sessions.iter().map(|row| row.tokens.input).collect::<Vec<_>>(), [Some(5), Some(40)]);
+    }
+}

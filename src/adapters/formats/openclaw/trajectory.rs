@@ -23,9 +23,17 @@
 //!
 //! If the session's own file is read as well, rows and times come from that file: a trajectory adds no tokens if the file contains
 //! any, and its end counts only if the file has no later record. *Lower bound*: after `trace.truncated`.
+//!
+//! `~/.openclaw/cron/runs/JOB.jsonl` has a line for each run of a job, recognised by `jobId` and `action`: `sessionId`, `status` (`ok` or
+//! `error`), `error`, `model`, `provider`, and in `usage` the sums of the run (equal to those of the session's log in 12 of 14; in the
+//! others the log has fewer). They are a row of grain `session`, which counts only if no other log of the session is present (182 of 203
+//! sessions of one installation had none). `total_tokens` is the size of the last prompt: if it is larger than `input_tokens`, a part was
+//! read from the cache and is unknown. *Lower bound*: then.
 
 use serde::Deserialize;
 
+use super::jobs;
+use super::jobs::Jobs;
 use super::session::is_index;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
@@ -40,6 +48,7 @@ use crate::json::Raw;
 use crate::json::fields::{Flag, LazyText, Maybe, Text, When};
 use crate::json::lines::Line;
 use crate::model::errors::{self, ErrorKind};
+use crate::model::places::Place;
 use crate::model::session::{
     Capabilities, EventKind, Identity, ModelTotal, SessionResult, Status, Total, TotalKind, add,
 };
@@ -50,8 +59,8 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     about: "openclaw, trajectories beside its session files",
     tested: Some("2026.9.2"),
     capabilities: Capabilities::USER_TURNS.and(Capabilities::RETRIES).and(Capabilities::RUNS_ONLY),
-    places: super::session::ADAPTER.places,
-    claims: |probe| if probe.text("traceSchema") == "openclaw-trajectory" { 4 } else { 0 },
+    places: &[Place::variable("OPENCLAW_STATE_DIR", ".openclaw", "cron/runs")],
+    claims: |probe| 4 * u32::from(probe.text("traceSchema") == "openclaw-trajectory" || jobs::is_run(probe)),
     parse: fold::<Trajectory>,
 };
 
@@ -123,6 +132,7 @@ struct PromptCache {
 struct Trajectory {
     context: Context,
     sessions: SessionsById<Session>,
+    jobs: Jobs,
 }
 
 struct Session {
@@ -146,10 +156,13 @@ impl Fold for Trajectory {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: SessionsById::default() }
+        Self { context: context.clone(), sessions: SessionsById::default(), jobs: Jobs::default() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        if !record.kind.is_some() {
+            return self.jobs.line(&self.context, line, damage);
+        }
         if !matches!(
             record.kind.as_str(),
             "session.started"
@@ -174,7 +187,7 @@ impl Fold for Trajectory {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        self.sessions.into_iter().map(Session::finish).collect()
+        self.sessions.into_iter().map(Session::finish).chain(self.jobs.finish()).collect()
     }
 }
 
