@@ -25,6 +25,9 @@ pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[
         let identities = session.turns.iter().map(|turn| &turn.identity).chain(prompts);
         links.extend(identities.filter_map(link_of));
         links.extend(session.turns.iter().filter_map(|turn| Some(turn.details.as_ref()?.record?.link())));
+        // Copies of a history begin with its first response. Other ids than those of the provider may be masked.
+        let first_request = session.turns.iter().find_map(|turn| turn.request_id.as_deref());
+        links.extend(first_request.filter(|id| id.starts_with("req_")).map(|id| link("request", id)));
         links.extend(session.trial.as_deref().map(|trial| link("trial", trial)));
         links.extend(joins::links(session));
     }

@@ -10,6 +10,7 @@
 //! precedence   summaries of runs, programs that run another agent
 //! views        several views of one session: the most detailed one provides the rows
 //! threads      names of responses that forks repeat
+//! copied_names names of responses in other copied histories
 //! ownership    responses that several sessions contain
 //! event_id     which events are copies of each other
 //! merge        the parts of a session -> its rows
@@ -25,6 +26,7 @@
 //! history      commits of repositories
 //! ```
 
+mod copied_names;
 pub mod costs;
 mod delegates;
 mod duplicates;

@@ -8,6 +8,7 @@
 //! [`Total`]: crate::model::session::Total
 //! [`SessionResult::recording`]: crate::model::session::SessionResult::recording
 
+use super::copied_names::name_copies;
 use super::delegates::{defer_to_delegates, take_delegates};
 use super::duplicates::{RowOrigin, drop_copied_recordings, mark_equal_files, mark_files_without_rows};
 use super::joins::{defer_to_sessions_of_run, join_sessions};
@@ -17,7 +18,7 @@ use super::ownership::give_each_response_to_one_session;
 use super::parents::link_children;
 use super::part::{Sessions, group_by_session, order_by_time, resolve_prompts};
 use super::precedence::{defer_to_provider, reduce_run_summaries};
-use super::threads::{name_by_first_thread, name_by_record};
+use super::threads::name_by_first_thread;
 use super::trials::{add_imported, defer_to_logs_of_trials};
 use super::views::keep_most_detailed;
 use crate::base::rows::Rows;
@@ -53,7 +54,7 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     defer_to_provider(&mut sessions);
     defer_to_delegates(&mut sessions, &delegates);
     name_by_first_thread(&mut sessions);
-    name_by_record(&mut sessions);
+    name_copies(&mut sessions);
     renamed.extend(give_each_response_to_one_session(&mut sessions));
 
     let mut origins: Rows<RowOrigin> = sources.iter().map(|_| RowOrigin::default()).collect();

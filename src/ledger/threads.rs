@@ -35,49 +35,6 @@ pub(super) fn name_by_first_thread(sessions: &mut Sessions) {
     }
 }
 
-/// Gives one name to responses that are copies of one record. Older versions of Claude Code copy the history of a session into another
-/// one, which does not name it. Ids of responses may be unique within a session only, but those of records stay.
-pub(super) fn name_by_record(sessions: &mut Sessions) {
-    let mut names: HashMap<IdHash, IdHash> = HashMap::new();
-    let mut copies = Copies::default();
-    for turn in sessions.values().flatten().flat_map(|part| &part.session.turns) {
-        let record = turn.details.as_ref().and_then(|details| details.record);
-        if let Some((record, name)) = record.zip(turn.identity.global()) {
-            copies.join(*names.entry(record).or_insert(name), name);
-        }
-    }
-    if copies.0.is_empty() {
-        return;
-    }
-    for turn in sessions.values_mut().flatten().flat_map(|part| &mut part.session.turns) {
-        if let Some(name) = turn.identity.global() {
-            turn.identity = Identity::Global(copies.smallest(name));
-        }
-    }
-}
-
-/// Names of responses, each with a smaller name of the same response.
-#[derive(Default)]
-struct Copies(HashMap<IdHash, IdHash>);
-
-impl Copies {
-    /// The smallest name of a response.
-    fn smallest(&self, mut name: IdHash) -> IdHash {
-        while let Some(smaller) = self.0.get(&name) {
-            name = *smaller;
-        }
-        name
-    }
-
-    /// Both are names of one response.
-    fn join(&mut self, a: IdHash, b: IdHash) {
-        let (a, b) = (self.smallest(a), self.smallest(b));
-        if a != b {
-            self.0.insert(a.max(b), a.min(b));
-        }
-    }
-}
-
 /// The thread that each thread continues.
 fn continued_threads(sessions: &Sessions) -> HashMap<SessionKey, SessionKey> {
     let continued = |(key, parts): (&SessionKey, &Vec<SessionPart>)| {

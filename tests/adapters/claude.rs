@@ -455,8 +455,14 @@ fn copies_with_rewritten_ids_count_once_by_their_requests() {
         [record(2, 1), record(3, 1), record(4, 2)]
     };
     let logs = ["a", "b", "c"].map(copy);
-    let tables = tables_of(&[&logs[0], &logs[1], &logs[2]]);
-    assert_eq!(tables.turns.len(), 2);
+    let original = logs[0].clone().map(|line| {
+        let line = line.replace(r#""id":"a4""#, r#""id":"msg_2""#);
+        line.replace(r#""id":"a2""#, r#""id":"msg_1""#).replace(r#""id":"a3""#, r#""id":"msg_1""#)
+    });
+    let [a, b, c] = &logs;
+    assert_eq!(tables_of(&[a, b, c]).turns.len(), 2);
+    assert_eq!(tables_of(&[&original, b, c]).turns.len(), 2);
+    assert_eq!(tables_of(&[c, b, &original]).turns.len(), 2);
 }
 
 /// Older versions copy the history of a session under a new session id. Ids of records stay, also where those of responses are a
