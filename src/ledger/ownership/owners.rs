@@ -58,7 +58,7 @@ impl Owners {
             let numbers = self.numbers[session].get(part)?;
             self.foreign_owner(session, *numbers.turns.iter().nth(turn)?)
         });
-        let owner_rows = self.rows_of_owners(sessions, &owners);
+        let owner_rows = Self::rows_of_owners(sessions, &owners);
         let mut aliases = Vec::new();
         let parents = self.parents_of_forks(sessions);
         for (session, (parts, numbers)) in sessions.values_mut().zip(&self.numbers).enumerate() {
@@ -115,7 +115,7 @@ impl Owners {
     }
 
     /// The rows of the sessions that own shared responses, before any are removed.
-    fn rows_of_owners(&self, sessions: &Sessions, owners: &HashSet<usize>) -> HashMap<usize, OwnerRows> {
+    fn rows_of_owners(sessions: &Sessions, owners: &HashSet<usize>) -> HashMap<usize, OwnerRows> {
         let is_owner = |(session, _): &(usize, _)| owners.contains(session);
         let rows = |parts: &[SessionPart]| {
             let events = parts.iter().flat_map(|part| &part.session.events);

@@ -6,6 +6,7 @@ use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
+use crate::base::time::Time;
 use crate::json::fields::{Count, Maybe, Number, Text, When};
 use crate::json::from_slice;
 use crate::json::lines::Line;
@@ -107,7 +108,7 @@ impl Job {
         let tokens = Tokens { input: usage.input_tokens.get(), output: usage.output_tokens.get(), ..Tokens::UNKNOWN };
         // What was read from the cache is not stated.
         self.under_reports |= usage.total_tokens.get() > tokens.input;
-        let key = format!("job {} {:?}", run.job_id.as_str(), started_at.or(ended_at).map(|time| time.micros()));
+        let key = format!("job {} {:?}", run.job_id.as_str(), started_at.or(ended_at).map(Time::micros));
         if tokens.total().unwrap_or(0) > 0 && self.totals.iter().all(|total| total.key != key) {
             let (model, provider) = (run.model.owned(), run.provider.owned());
             self.totals.push(Total {
@@ -116,7 +117,7 @@ impl Job {
                 kind: TotalKind::Run,
                 occurred_at: ended_at,
                 duration_ms: run.duration_ms.rounded(),
-                models: vec![ModelTotal { model, provider, tokens, ..ModelTotal::default() }],
+                models: vec![ModelTotal { model, tokens, provider, ..ModelTotal::default() }],
                 ..Total::default()
             });
         }

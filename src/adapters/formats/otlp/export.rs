@@ -130,10 +130,7 @@ impl Fold for Exports {
             is_known |= self.metrics(metrics, line, damage);
         }
         // A record of a file exporter is no export.
-        match is_known || self.plain_log(line, damage) {
-            true => RecordKind::Known,
-            false => self.spans.line(line, damage),
-        }
+        if is_known || self.plain_log(line, damage) { RecordKind::Known } else { self.spans.line(line, damage) }
     }
 
     fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<SessionResult> {
