@@ -160,7 +160,7 @@ fn runs_of_jobs_count_without_a_log_of_their_session() {
     };
     let skipped = r#"{"ts":1767323050000,"jobId":"j2","action":"finished","status":"skipped"}"#.to_owned();
     let runs = [run("a", "ok", 30), run("b", "error", 90), skipped].join("\n");
-    let both = tables(&[runs.clone()]);
+    let both = tables(std::slice::from_ref(&runs));
     let facts: Vec<_> = both
         .sessions
         .iter()
