@@ -157,7 +157,7 @@ fn what_was_billed_stays_when_a_log_is_cut() {
 fn what_was_billed_stays_when_the_next_process_writes_the_file() {
     let result = |id: &str, usage: i64, sum: i64| {
         let text = format!(
-            r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","uuid":"{id}","num_turns":1,"total_cost_usd":0.{sum},"usage":{{"input_tokens":{usage},"output_tokens":1}},"modelUsage":{{"m":{{"inputTokens":{sum},"outputTokens":2,"costUSD":0.{sum}}}}}}}"#
+            r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","uuid":"{id}","num_turns":1,"total_cost_usd":0.{sum},"usage":{{"input_tokens":{usage},"output_tokens":{usage}}},"modelUsage":{{"m":{{"inputTokens":{sum},"outputTokens":{sum},"costUSD":0.{sum}}}}}}}"#
         );
         Source {
             path: "run.json".to_owned(),

@@ -53,8 +53,11 @@ impl<'a> Content<'a> {
     fn lacks_total(&self, session: &SessionResult, total: &Total) -> bool {
         let is_of_run = matches!(total.kind, TotalKind::Process | TotalKind::Run);
         let of_session = self.sessions.iter().filter(|other| other.session_id == session.session_id);
-        let spent_itself = |other: &Total| total.tokens().plus(other.own).fits(other.tokens());
-        let contains = |other: &Total| other.key == total.key || is_at_least(other, total) && spent_itself(other);
+        let is_same = |other: &Total| other.key == total.key;
+        let is_same_run = |other: &Total| total.kind == TotalKind::Run && is_same(other);
+        // The next process may have begun its sums at 0.
+        let goes_on = |other: &Total| is_same(other) || total.tokens().plus(other.own).fits(other.tokens());
+        let contains = |other: &Total| is_same_run(other) || is_at_least(other, total) && goes_on(other);
         is_of_run
             && !session.capabilities.has(Capabilities::KEPT_BY_RUNTIME)
             && !of_session.flat_map(|other| &other.totals).any(contains)

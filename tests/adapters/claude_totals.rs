@@ -96,7 +96,7 @@ fn a_recorded_process_beside_others_has_its_total() {
     let recorded = (50, 20);
     let transcript = |seconds: [u32; 3]| {
         let mut lines = [(seconds[0], "a", (100, 40)), (seconds[1], "b", (200, 80)), (seconds[2], "d", recorded)];
-        lines.sort();
+        lines.sort_unstable();
         lines.map(|(second, id, counts)| logged(second, id, counts)).join("\n")
     };
     let result = result("r", recorded, (60, 25));

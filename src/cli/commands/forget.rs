@@ -88,12 +88,9 @@ pub fn matching(archive: &Archive, patterns: &[String]) -> anyhow::Result<Outcom
     let existing = forgotten.iter().filter(exists).count();
     let written = writer.commit()?;
     say(&format!("deleted {}", counted(count, "file")));
-    match existing {
-        0 => {}
-        1 => say("1 of these files still exists: the next ingest that finds it reads it again"),
-        existing => {
-            say(&format!("{existing} of these files still exist: the next ingest that finds them reads them again"))
-        }
+    if existing > 0 {
+        let (exist, them) = if existing == 1 { ("exists", "it") } else { ("exist", "them") };
+        say(&format!("{existing} of these files still {exist}: the next ingest that finds {them} reads {them} again"));
     }
     for repository in repositories {
         say(&format!("deleted the commits and pull requests of {repository}"));

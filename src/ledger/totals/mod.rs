@@ -1,5 +1,6 @@
 //! Totals that logs state, against the responses: see docs/accounting.md#totals-against-turns.
 
+mod last;
 mod matching;
 mod model_name;
 mod others;

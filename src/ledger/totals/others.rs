@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use foldhash::HashMap;
 
+use super::last::LastTotals;
 use super::processes::Process;
-use super::stated::LastTotals;
 use crate::model::session::Tokens;
 use crate::model::tables::{Grain, TurnRow};
 
@@ -26,8 +26,14 @@ pub(super) fn mark_others(rows: &mut [TurnRow], recorded: &[(usize, usize)], pro
     if total.total().is_none() || is_contained(rows, &covered) {
         return;
     }
-    let mut known: BTreeSet<usize> = recorded.iter().map(|(_, row)| *row).collect();
-    let is_without_rows = |process: &&Process| !recorded.iter().any(|(source, _)| *source == process.source);
+    let of_files = rows.iter().enumerate().filter(|(_, row)| processes.iter().any(|it| it.source == row.source));
+    let of_files: Vec<(usize, usize)> =
+        of_files.map(|(index, row)| (row.source, index)).chain(recorded.iter().copied()).collect();
+    let mut known: BTreeSet<usize> = of_files.iter().map(|(_, row)| *row).collect();
+    if known.is_superset(&covered) {
+        return;
+    }
+    let is_without_rows = |process: &&Process| !of_files.iter().any(|(source, _)| *source == process.source);
     for process in processes.iter().filter(is_without_rows) {
         known.extend(spent_by(process, rows, &covered));
     }
@@ -62,18 +68,19 @@ fn with_subagents(rows: &[TurnRow], covered: &BTreeSet<usize>, mut own: BTreeSet
 /// The rows of a process of which only the total is recorded: successive responses of the main agent that together are what the total
 /// states for this agent; the last such ones.
 fn spent_by(process: &Process, rows: &[TurnRow], covered: &BTreeSet<usize>) -> Vec<usize> {
-    let Some(own) = process.own_counts() else { return Vec::new() };
+    let counts = |tokens: Tokens| tokens.kinds().map(|count| count.unwrap_or(0));
+    let Some(own) = process.spent_itself() else { return Vec::new() };
     let is_of_main_agent = |index: &usize| rows.get(*index).is_some_and(|row| !row.turn.is_subagent);
     let indexes: Vec<usize> = covered.iter().copied().filter(is_of_main_agent).collect();
     // The sums of the responses before each one.
     let mut sums: HashMap<[i64; 4], usize> = HashMap::default();
-    let mut sum = [0; 4];
+    let mut sum =
+        Tokens { input: Some(0), output: Some(0), cache_read: Some(0), cache_write: Some(0), ..Tokens::UNKNOWN };
     let mut run = 0..0;
     for (number, row) in indexes.iter().filter_map(|index| rows.get(*index)).enumerate() {
-        sums.insert(sum, number);
-        let counts = row.turn.tokens.get().kinds();
-        sum = std::array::from_fn(|kind| sum[kind] + counts[kind].unwrap_or(0));
-        if let Some(first) = sums.get(&std::array::from_fn(|kind| sum[kind] - own[kind])) {
+        sums.insert(counts(sum), number);
+        sum = sum.plus(row.turn.tokens.get());
+        if let Some(first) = sums.get(&counts(sum.minus(own))) {
             run = *first..number + 1;
         }
     }

@@ -23,10 +23,9 @@ impl Process {
         self.shows_own() && self.last.contains(self.own, saved)
     }
 
-    /// The tokens that it spent itself, by kind, if it shows any: unknown ones are 0.
-    pub(super) fn own_counts(&self) -> Option<[i64; 4]> {
-        self.own.total().filter(|total| *total > 0)?;
-        Some(self.own.kinds().map(|count| count.unwrap_or(0)))
+    /// What it spent itself, if the log shows any tokens.
+    pub(super) fn spent_itself(&self) -> Option<Tokens> {
+        Some(self.own).filter(|own| own.total().unwrap_or(0) > 0)
     }
 
     /// Whether the log shows what it spent itself, apart from a total of all agents.

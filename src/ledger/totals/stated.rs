@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::{HashMap, HashSet, HashSetExt as _};
 
+use super::last::LastTotals;
 use super::matching::ModelName;
 use super::model_name::canonical;
 use super::others::mark_others;
@@ -38,31 +39,6 @@ pub(super) struct ModelSum {
     pub line: i64,
     pub occurred_at: Option<Time>,
     pub total: ModelTotal,
-}
-
-/// The place of the last total. No total contains a response after it.
-#[derive(Default)]
-pub(super) struct LastTotals {
-    lines: HashMap<usize, i64>,
-    time: Option<Time>,
-}
-
-impl LastTotals {
-    fn add(&mut self, source: usize, total: &Total) {
-        let line = self.lines.entry(source).or_default();
-        *line = total.line.max(*line);
-        self.time = self.time.max(total.occurred_at);
-    }
-
-    /// Whether a total can contain the response.
-    pub fn cover(&self, row: &TurnRow) -> bool {
-        match self.lines.get(&row.source) {
-            _ if row.turn.is_of_killed => false,
-            Some(line) => row.turn.line <= *line,
-            // The response is in another log of the session: the time decides.
-            None => row.turn.occurred_at.is_none_or(|time| self.time.is_none_or(|last| time <= last)),
-        }
-    }
 }
 
 impl StatedTotals {
