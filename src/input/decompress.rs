@@ -94,7 +94,7 @@ pub fn decompressed<'a>(content: FileContent<'a>, budget: &Budget) -> io::Result
     Ok(decompressed)
 }
 
-/// A decoder also of what `zstd --long=31` made. Its window takes memory only as far as bytes were written to it.
+/// A decoder that also reads what `zstd --long=31` compressed. Its window takes memory only as far as the content fills it.
 fn zstd_decoder(content: &[u8]) -> io::Result<zstd::stream::read::Decoder<'static, &[u8]>> {
     const LONGEST_WINDOW: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
     let mut decoder = zstd::stream::read::Decoder::with_buffer(content)?;

@@ -1,6 +1,7 @@
 //! Ids and names of sessions in the path of a log, for logs whose records contain none. An id of a session is a UUID or the
 //! milliseconds since 1970: other names are not unique.
 
+use crate::base::split::base_name;
 use crate::model::source::SEPARATOR;
 
 /// Names of sessions are not longer, in bytes.
@@ -14,13 +15,13 @@ const UUID: usize = 36;
 
 /// The name of the file at `path` without its extensions.
 pub(crate) fn name_of(path: &str) -> Option<String> {
-    let name = path.rsplit(['/', '\\']).next()?.split('.').next()?;
+    let name = base_name(path).split('.').next()?;
     (!name.is_empty() && name.len() <= MAX_NAME).then(|| name.to_owned())
 }
 
 /// The last UUID in the name of the file at `path`, where runtimes put the session's id.
 pub(crate) fn id_of(path: &str) -> Option<String> {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let name = base_name(path);
     let is_uuid = |window: &&[u8]| {
         window.iter().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => *byte == b'-',
@@ -49,7 +50,7 @@ pub(crate) fn agent_id_of(path: &str) -> Option<String> {
 /// The name of the archive that contains the log at `path`, without its extension.
 pub(crate) fn archive_name_of(path: &str) -> Option<String> {
     let (archive, _) = path.rsplit_once(SEPARATOR)?;
-    let name = archive.rsplit(['/', '\\']).next()?;
+    let name = base_name(archive);
     let name = name.rsplit_once('.').map_or(name, |(name, _)| name);
     (!name.is_empty()).then(|| name.to_owned())
 }

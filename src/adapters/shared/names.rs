@@ -1,5 +1,6 @@
 //! Names that a log states: of skills, plugins and commands. What may be text of the conversation is no name.
 
+use crate::base::split::base_name;
 use crate::base::text::Symbol;
 
 /// The longest name.
@@ -44,7 +45,7 @@ pub(crate) fn plugin(name: &str) -> Option<Symbol> {
 pub(crate) fn skill_of_path(path: &str) -> Option<Symbol> {
     let directory = path.strip_suffix(INSTRUCTIONS)?.strip_suffix(['/', '\\'])?;
     // `..` is no name, nor is a place in the command that prints it.
-    name(directory.rsplit(['/', '\\']).next()?).filter(|name| name.bytes().any(|byte| byte.is_ascii_alphanumeric()))
+    name(base_name(directory)).filter(|name| name.bytes().any(|byte| byte.is_ascii_alphanumeric()))
 }
 
 /// The last skill whose file of instructions a command names.

@@ -1,5 +1,7 @@
 //! The name of a session's repository, from the remote or the root directory in a log (docs/accounting.md#repository).
 
+use crate::base::split::base_name;
+
 /// The repository of a git remote, as `host/owner/name`: without scheme, user, password, port, query, fragment and `.git`. For a local
 /// path, its last component. `None` if nothing is left.
 pub fn of_remote(remote: &str) -> Option<String> {
@@ -27,7 +29,7 @@ pub fn of_remote(remote: &str) -> Option<String> {
 
 /// The repository of a root directory: the directory's name. `None` for the root of a file system.
 pub fn of_root(root: &str) -> Option<String> {
-    let name = root.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next()?;
+    let name = base_name(root.trim_end_matches(['/', '\\']));
     (!name.is_empty() && !name.ends_with(':')).then(|| name.to_owned())
 }
 

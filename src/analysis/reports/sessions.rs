@@ -13,6 +13,7 @@ use crate::analysis::rows::{Cost, Frames, KEY, Sessions, newest_first, round};
 use crate::analysis::selection::{Error, Grouping};
 use crate::analysis::shipped;
 use crate::analysis::show::short_ids;
+use crate::base::split::base_name;
 use crate::store::frames::{file_changes, sessions, tool_calls, verdicts};
 
 /// The tables that the list is made of.
@@ -168,7 +169,7 @@ pub(in crate::analysis) fn local_time(moment: Timestamp, now: &Zoned) -> String 
 
 /// The last part of a path or of a repository's name, by which `--project` finds it.
 pub(in crate::analysis) fn last_part(text: &str) -> &str {
-    text.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().filter(|part| !part.is_empty()).unwrap_or(text)
+    Some(base_name(text.trim_end_matches(['/', '\\']))).filter(|part| !part.is_empty()).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::session::Session;
+use crate::base::split::base_name;
 
 /// A commit.
 #[derive(Debug, Clone, Default)]
@@ -196,8 +197,8 @@ impl History {
         }
         let within = which(&|repository| directories().any(|own| is_within(repository, own)));
         if within.is_empty() {
-            let last = |own: &str| own.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().map(str::to_owned);
-            let names: Vec<String> = directories().filter_map(last).filter(|name| !name.is_empty()).collect();
+            let last = |own: &str| base_name(own.trim_end_matches(['/', '\\'])).to_owned();
+            let names: Vec<String> = directories().map(last).filter(|name| !name.is_empty()).collect();
             return which(&|repository| names.iter().any(|name| name == last_part(&repository.name)));
         }
         within

@@ -69,7 +69,7 @@ fn drop_echoed_turns(turns: &mut Rows<(usize, Box<Turn>)>, calls: &HashSet<Share
     NewIndexes::after_removal(turns, |_| index.next().is_none_or(|index: usize| !merged.contains(&index)))
 }
 
-/// Gives the remaining ones the model of their agent's last logged response, which can be in a file of its own.
+/// Gives responses that only their caller reports the model of the agent's last logged response, which can be in a file of its own.
 fn name_models_of_echoes(turns: &mut Rows<(usize, Box<Turn>)>) {
     let logged = turns.iter().filter(|(_, turn)| turn.is_subagent && !turn.is_echo);
     let models: HashMap<Symbol, Symbol> =

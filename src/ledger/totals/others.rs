@@ -13,17 +13,21 @@ use crate::model::tables::{Grain, TurnRow};
 /// Marks the responses that the totals of recorded processes do not contain, where together they are too many: the runtime's own file
 /// has those of all processes. `recorded` are the files with such a total, each with the index of a row that it contains.
 pub(super) fn mark_others(rows: &mut [TurnRow], recorded: &[(usize, usize)], processes: &[Process], last: &LastTotals) {
+    let total = processes.iter().fold(Tokens::UNKNOWN, |sum, process| sum.plus(process.last.tokens()));
+    // Most sessions have no such totals.
+    if total.total().is_none() {
+        return;
+    }
     let covers_subagents = processes.iter().all(|process| process.last.covers_subagents);
     let is_covered =
         |row: &TurnRow| row.grain == Grain::Turn && last.cover(row) && (covers_subagents || !row.turn.is_subagent);
     let covered: BTreeSet<usize> =
         rows.iter().enumerate().filter(|(_, row)| is_covered(row)).map(|(index, _)| index).collect();
-    let total = processes.iter().fold(Tokens::UNKNOWN, |sum, process| sum.plus(process.last.tokens()));
     let is_contained = |rows: &[TurnRow], indexes: &BTreeSet<usize>| {
         let rows = indexes.iter().filter_map(|index| rows.get(*index));
         rows.fold(Tokens::UNKNOWN, |sum, row| sum.plus(row.turn.tokens.get())).fits(total)
     };
-    if total.total().is_none() || is_contained(rows, &covered) {
+    if is_contained(rows, &covered) {
         return;
     }
     let of_files = rows.iter().enumerate().filter(|(_, row)| processes.iter().any(|it| it.source == row.source));

@@ -22,7 +22,7 @@ pub(super) fn keeps_right(operator: &JoinOperator) -> bool {
     matches!(operator, JoinOperator::Right(_) | JoinOperator::RightOuter(_) | JoinOperator::FullOuter(_))
 }
 
-/// Of more keys than these, polars takes NULLs as equal if each row has a NULL in one of them.
+/// In a join of more keys than these, polars takes NULLs as equal if each row has a NULL in one of the keys.
 pub(super) const MOST_KEYS_WITH_NULLS: usize = 3;
 
 /// A join of the last of these relations with those before it.

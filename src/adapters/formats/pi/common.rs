@@ -15,6 +15,7 @@ use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::ids::push_counts_name;
 use crate::adapters::shared::tools;
 use crate::adapters::shared::tools::{Arguments, ToolArguments};
+use crate::base::split::base_name;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text, TextOrBlocks, When};
@@ -98,7 +99,7 @@ struct ChildRun<'a> {
 
 /// The name of a child run, from the file name of its transcript: see `pi_subagent`.
 fn child_of_path(path: &str) -> Option<&str> {
-    path.rsplit(['/', '\\']).next()?.strip_suffix("_transcript.jsonl")
+    base_name(path).strip_suffix("_transcript.jsonl")
 }
 
 record! {
@@ -399,7 +400,7 @@ fn exit_code_in(text: &str) -> Option<i64> {
 
 /// The id of a session, from its file name `<time>_<id>.jsonl`.
 pub(crate) fn session_of_path(path: &str) -> String {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let name = base_name(path);
     let name = name.strip_suffix(".jsonl").unwrap_or(name);
     name.rsplit('_').next().unwrap_or(name).to_owned()
 }

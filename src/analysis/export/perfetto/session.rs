@@ -10,6 +10,7 @@ use super::lanes::lanes;
 use super::slices::{Agent, Kind, Slice, Slices, slices};
 use super::tables::Tables;
 use crate::analysis::rows::Key;
+use crate::base::split::base_name;
 use crate::base::time::Time;
 
 /// A session.
@@ -52,7 +53,7 @@ impl Session {
 /// the task of its trial with its verdict.
 fn name(tables: &Tables, row: usize) -> String {
     let sessions = &tables.sessions;
-    let project = sessions.project(row).and_then(|path| path.rsplit(['/', '\\']).next());
+    let project = sessions.project(row).map(base_name);
     let parent = sessions.parent(row).map(|parent| format!("of {parent}"));
     let verdict = sessions.passed(row).map(|passed| if passed { "passed" } else { "failed" });
     let of_trial = [sessions.task(row), verdict];

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::shell_output::PATCH;
 use crate::adapters::shared::tools;
+use crate::base::split::base_name;
 
 /// What a script calls, in the order of its text.
 #[derive(Debug, Default)]
@@ -230,7 +231,7 @@ pub(super) fn command_of_words(words: &[&str]) -> Option<String> {
 }
 
 fn is_shell(program: &str) -> bool {
-    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name = base_name(program);
     let name = name.strip_suffix(".exe").unwrap_or(name);
     matches!(name, "bash" | "sh" | "zsh" | "dash" | "fish" | "pwsh" | "powershell")
 }
