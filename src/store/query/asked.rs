@@ -1,13 +1,12 @@
 //! What a query asks for, before it is answered.
 
-use std::ops::ControlFlow;
-
-use sqlparser::ast::{ObjectName, ObjectNamePart, Statement, visit_relations};
+use sqlparser::ast::{ObjectName, ObjectNamePart, Statement};
 use sqlparser::dialect::GenericDialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::refused::harmless;
+use super::visit::relations_of;
 
 /// The statement; `None` if it cannot be parsed or is refused.
 fn statement(sql: &str) -> Option<Statement> {
@@ -24,11 +23,8 @@ pub fn has_limit(sql: &str) -> bool {
 
 /// Whether a query reads a table of that name. One that cannot be parsed reads none.
 pub fn reads(sql: &str, table: &str) -> bool {
-    let is_table = |relation: &ObjectName| match &relation.0[..] {
-        [ObjectNamePart::Identifier(name)] if name.value.eq_ignore_ascii_case(table) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    };
-    statement(sql).is_some_and(|statement| visit_relations(&statement, is_table).is_break())
+    let is_table = |relation: &ObjectName| matches!(&relation.0[..], [ObjectNamePart::Identifier(name)] if name.value.eq_ignore_ascii_case(table));
+    statement(sql).is_some_and(|statement| relations_of(&statement).iter().any(is_table))
 }
 
 /// Whether it is `SHOW TABLES`.

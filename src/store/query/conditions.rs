@@ -1,13 +1,11 @@
 //! The conditions of one join, as polars takes them.
 
-use std::ops::ControlFlow;
-
 use sqlparser::ast::{
     BinaryOperator, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, TableFactor, Value, ValueWithSpan,
-    visit_expressions_mut,
 };
 
 use super::scope::{Relation, column_name, factor_of, uses};
+use super::visit::change_expressions;
 
 /// How the rows of two tables are joined.
 #[derive(Clone, Copy, PartialEq)]
@@ -161,7 +159,7 @@ impl OneJoin<'_> {
         if column_name(&expr).is_some() {
             return expr;
         }
-        let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |expr| {
+        change_expressions(&mut expr, |expr| {
             if let Expr::CompoundIdentifier(names) = &*expr
                 && let [table, name] = &names[..]
                 && let Some(place) = self.relations.iter().position(|it| it.name.value == table.value)
@@ -169,7 +167,6 @@ impl OneJoin<'_> {
             {
                 *expr = Expr::Identifier(Ident::with_quote('"', format!("{}:{}", name.value, table.value)));
             }
-            ControlFlow::Continue(())
         });
         expr
     }

@@ -2,21 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, DateTimeField, Expr, Function, Statement, VisitMut, VisitorMut};
+use sqlparser::ast::{BinaryOperator, DateTimeField, Expr, Function, Statement, VisitorMut};
 
 use super::names::arguments_of;
 use super::parse::{parsed, text_of};
 use super::types::{Temporal, Types, temporal};
+use super::visit::visit_mut;
 
 /// Rewrites the dates and times of a statement.
 ///
 /// # Errors
 /// When a text is compared with a date or time, and has not the form of one.
 pub(super) fn rewrite_dates(statement: &mut Statement, types: &Types) -> Result<(), String> {
-    match VisitMut::visit(statement, &mut Dates { types }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    }
+    visit_mut(statement, &mut Dates { types })
 }
 
 struct Dates<'a> {

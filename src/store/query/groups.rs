@@ -10,7 +10,7 @@ use sqlparser::ast::{
 
 use super::names::{contains_aggregate, is_aggregate, output_names};
 use super::scope::{Relation, column_name};
-use super::visit::visit_own_mut;
+use super::visit::{change_expressions, visit_own_mut};
 
 /// Rewrites a SELECT with groups or aggregates, and the order of its query. These are the tables of its FROM.
 ///
@@ -212,10 +212,7 @@ impl Lift {
         if self.is_order && matches!(expr, Expr::Identifier(name) if self.is_alias(&name.value)) {
             return Ok(());
         }
-        match visit_own_mut(expr, |expr| self.replace(expr)) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(error) => Err(error),
-        }
+        visit_own_mut(expr, |expr| self.replace(expr))
     }
 
     fn is_alias(&self, name: &str) -> bool {
@@ -225,14 +222,13 @@ impl Lift {
     /// Puts the expressions of aliases in their place, which HAVING may use.
     fn insert_aliases(&self, expr: &mut Expr) {
         let keys = &self.keys;
-        let _: ControlFlow<()> = sqlparser::ast::visit_expressions_mut(expr, |expr| {
+        change_expressions(expr, |expr| {
             if let Expr::Identifier(name) = &*expr
                 && !keys.iter().any(|(key, _)| column_name(key) == Some(name))
                 && let Some((_, of_alias)) = self.aliases.iter().find(|(alias, _)| *alias == name.value)
             {
                 *expr = Expr::Nested(Box::new(of_alias.clone()));
             }
-            ControlFlow::Continue(())
         });
     }
 

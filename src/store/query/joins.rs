@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{
     BinaryOperator, ExcludeSelectItem, Expr, Ident, Join, JoinConstraint, JoinOperator, ObjectName, ObjectNamePart,
-    OrderBy, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Value, Visit, VisitMut,
-    VisitorMut, With, visit_relations,
+    OrderBy, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Value, Visit, VisitorMut,
+    With,
 };
 
 use super::conditions::{OneJoin, all, conjuncts, keeps_right, quoted};
@@ -14,6 +14,7 @@ use super::explained::nearest;
 use super::groups::rewrite_groups;
 use super::scope::{Relation, Scope, Tables, factors};
 use super::subqueries::rewrite_subquery;
+use super::visit::{relations_of, visit_mut};
 
 /// Rewrites the joins of a statement.
 ///
@@ -21,10 +22,7 @@ use super::subqueries::rewrite_subquery;
 /// When polars would answer a join wrongly, and no rewrite prevents it.
 pub(super) fn rewrite_joins(statement: &mut Statement, tables: &Tables) -> Result<(), String> {
     let mut joins = Joins { scope: Scope::new(tables), entered: Vec::new(), open: Vec::new(), correlated: Vec::new() };
-    match VisitMut::visit(statement, &mut joins) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    }
+    visit_mut(statement, &mut joins)
 }
 
 struct Joins<'a> {
@@ -62,7 +60,7 @@ impl VisitorMut for Joins<'_> {
         let mut with = query.with.take();
         for query in with.iter_mut().flat_map(|with| &mut with.cte_tables) {
             let columns = self.scope.columns_of_with(query);
-            VisitMut::visit(&mut query.query, self)?;
+            flow(visit_mut(&mut query.query, self))?;
             self.scope.enter(&mut query.alias.name, columns);
         }
         self.entered.push((before, with));
@@ -233,12 +231,9 @@ fn unmistakable(select: &Select) -> Result<(), String> {
 
 /// How often a table of that name is read.
 fn count_of(visited: &impl Visit, name: &str) -> usize {
-    let mut count = 0;
-    let _: ControlFlow<()> = visit_relations(visited, |relation| {
-        count += usize::from(matches!(&relation.0[..], [ObjectNamePart::Identifier(table)] if table.value == name));
-        ControlFlow::Continue(())
-    });
-    count
+    let is_named =
+        |relation: &&ObjectName| matches!(&relation.0[..], [ObjectNamePart::Identifier(table)] if table.value == name);
+    relations_of(visited).iter().filter(is_named).count()
 }
 
 /// Makes one list of joins of `a, b JOIN c` and of `(a JOIN b) JOIN c`: polars loses the names of tables in them.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use sqlparser::ast::{
     DataType, DateTimeField, Expr, Function, Ident, Interval, NamedWindowDefinition, OrderByKind, Query, Select,
-    SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut, visit_expressions_mut,
+    SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
 
 use super::dates::rewrite_dates;
@@ -20,6 +20,7 @@ use super::orders::nulls_last;
 use super::parse::{parsed, parsed_query, text_of};
 use super::scope::Tables;
 use super::types::Types;
+use super::visit::{change_expressions, visit_mut};
 use super::windows::{insert_named_window, window};
 
 /// The text of a statement for polars. `sql` is the text as written, which is used if nothing has to change. `now` is the time of
@@ -36,11 +37,8 @@ pub(super) fn rewrite(
     let before = statement.clone();
     rewrite_dates(&mut statement, types).map_err(Error::Refused)?;
     rewrite_joins(&mut statement, tables).map_err(Error::Refused)?;
-    match statement.visit(&mut Rewriter { now, types }) {
-        ControlFlow::Break(error) => Err(Error::Refused(error)),
-        ControlFlow::Continue(()) if statement == before => Ok(sql.to_owned()),
-        ControlFlow::Continue(()) => Ok(statement.to_string()),
-    }
+    visit_mut(&mut statement, &mut Rewriter { now, types }).map_err(Error::Refused)?;
+    Ok(if statement == before { sql.to_owned() } else { statement.to_string() })
 }
 
 struct Rewriter<'a> {
@@ -54,7 +52,7 @@ impl VisitorMut for Rewriter<'_> {
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<String> {
         if let (Some(select), Some(order)) = (query.body.as_select(), &mut query.order_by) {
             let named = select.named_window.clone();
-            let _: ControlFlow<()> = order.visit(&mut NamedWindows { named: &named });
+            insert_named_windows(order, &named);
         }
         ControlFlow::Continue(())
     }
@@ -72,7 +70,7 @@ impl VisitorMut for Rewriter<'_> {
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
         if !select.named_window.is_empty() {
             let named = std::mem::take(&mut select.named_window);
-            let _: ControlFlow<()> = select.visit(&mut NamedWindows { named: &named });
+            insert_named_windows(select, &named);
         }
         // polars computes functions of literals for no row if there is no table.
         let is_literal = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(Expr::Value(_)));
@@ -112,19 +110,12 @@ impl VisitorMut for Rewriter<'_> {
 }
 
 /// Puts named windows in the place of their names.
-struct NamedWindows<'a> {
-    named: &'a [NamedWindowDefinition],
-}
-
-impl VisitorMut for NamedWindows<'_> {
-    type Break = ();
-
-    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+fn insert_named_windows(whole: &mut impl VisitMut, named: &[NamedWindowDefinition]) {
+    change_expressions(whole, |expression| {
         if let Expr::Function(function) = expression {
-            insert_named_window(function, self.named);
+            insert_named_window(function, named);
         }
-        ControlFlow::Continue(())
-    }
+    });
 }
 
 /// Orders the rows of UNION, INTERSECT and EXCEPT in a query around them: polars would order each part of them by columns of the first.
@@ -145,13 +136,12 @@ fn order_of_union(query: &mut Query) {
 fn filter_windows(select: &mut Select) {
     let Some(mut condition) = select.qualify.take() else { return };
     let aliases = aliases_of(select);
-    let _: ControlFlow<()> = visit_expressions_mut(&mut condition, |expression| {
+    change_expressions(&mut condition, |expression| {
         if let Expr::Identifier(name) = &*expression
             && let Some((_, of_alias)) = aliases.iter().find(|(alias, _)| *alias == name.value)
         {
             *expression = Expr::Nested(Box::new(of_alias.clone()));
         }
-        ControlFlow::Continue(())
     });
     let name = Ident::with_quote('"', "is qualified");
     let around = format!("SELECT * EXCLUDE ({name}) FROM (SELECT 1) AS \"qualified rows\" WHERE {name}");

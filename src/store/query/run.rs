@@ -1,11 +1,10 @@
 //! Runs a query.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 use polars::prelude::*;
 use polars::sql::SQLContext;
-use sqlparser::ast::{Statement, visit_relations};
+use sqlparser::ast::Statement;
 
 use super::durations::with_texts_of_durations;
 use super::error::Error;
@@ -15,6 +14,7 @@ use super::rewrite::rewrite;
 use super::scope::Tables;
 use super::types::Types;
 use super::values::insert_values;
+use super::visit::relations_of;
 use crate::store::frames::{Frames, LABELS, computed_schema, names_of_tables, schema};
 
 /// Runs one SQL query over the tables. docs/sql.md describes the dialect.
@@ -82,11 +82,7 @@ impl Engine {
 
 /// The columns of the tables that a statement names, and their types.
 fn columns_of(tables: &Frames, statement: &Statement) -> PolarsResult<(Tables, Types)> {
-    let mut named = BTreeSet::new();
-    let _: ControlFlow<()> = visit_relations(statement, |relation| {
-        named.insert(relation.to_string().replace('"', ""));
-        ControlFlow::Continue(())
-    });
+    let named: BTreeSet<String> = relations_of(statement).iter().map(|it| it.to_string().replace('"', "")).collect();
     let (mut columns, mut types) = (Tables::new(), Types::default());
     for (name, frame) in tables.iter().filter(|(name, _)| named.contains(*name)) {
         let schema = frame.clone().collect_schema()?;

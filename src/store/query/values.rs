@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use polars::prelude::*;
-use sqlparser::ast::{Cte, Expr, Query, Statement, TableFactor, Value, Visit, VisitMut, Visitor, VisitorMut, With};
+use sqlparser::ast::{Cte, Expr, Query, Statement, TableFactor, Value, Visitor, VisitorMut, With};
 
 use super::error::Error;
 use super::parse::parsed;
+use super::visit::{visit, visit_mut};
 
 /// Replaces each subquery that is a value, and EXISTS, by what `run` answers to it. Subqueries that use columns of the query around them
 /// stay.
@@ -18,10 +19,7 @@ pub(super) fn insert_values(
     statement: &mut Statement,
     run: &mut dyn FnMut(Query) -> Result<DataFrame, Error>,
 ) -> Result<(), Error> {
-    match VisitMut::visit(statement, &mut Values { run, with: Vec::new(), entered: Vec::new() }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    }
+    visit_mut(statement, &mut Values { run, with: Vec::new(), entered: Vec::new() })
 }
 
 struct Values<'a> {
@@ -39,7 +37,9 @@ impl VisitorMut for Values<'_> {
         let before = self.with.len();
         let mut with = query.with.take();
         for query in with.iter_mut().flat_map(|with| &mut with.cte_tables) {
-            VisitMut::visit(&mut query.query, self)?;
+            if let Err(error) = visit_mut(&mut query.query, self) {
+                return ControlFlow::Break(error);
+            }
             self.with.push(query.clone());
         }
         self.entered.push((before, with));
@@ -164,7 +164,7 @@ fn outer_column(query: &Query) -> Option<String> {
         }
     }
     let mut tables = Tables::default();
-    let _: ControlFlow<()> = query.visit(&mut tables);
+    let _: ControlFlow<()> = visit(query, &mut tables);
     tables.used.into_iter().find(|(table, _)| !tables.named.contains(table)).map(|(_, column)| column)
 }
 
