@@ -1,7 +1,8 @@
 //! The `agentlogs` program: parses the command line, runs one command, and returns an exit status.
 //!
 //! Rows are printed to stdout, everything else to stderr. Exit status: 0 success; 1 failure; 2 wrong command line; 3 with
-//! `--strict`: lines were rejected, or files could not be read; 4 with `check`: a bound is exceeded.
+//! `--strict`: lines were rejected, or files could not be read; 4 with `check`: a bound is exceeded; 5 with `check`: a filter matches no
+//! session.
 
 mod cli;
 

@@ -86,9 +86,20 @@ fn the_schema_is_the_contract() {
     });
 }
 
+/// The packages for Python and Spark list the same tables.
+#[test]
+fn packages_list_the_tables() {
+    let expected: Vec<String> = TABLES.iter().map(|table| format!("    \"{table}\",")).collect();
+    for file in ["packages/python/agentlogs/_functions.py", "packages/spark/src/agentlogs_spark/tables.py"] {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        let list = text.split_once("TABLES = (\n").unwrap().1.split_once("\n)").unwrap().0;
+        assert_eq!(list.lines().collect::<Vec<_>>(), expected, "{file}");
+    }
+}
+
 /// A column that is empty or 0 in every row of every sample is one that nobody fills.
 #[test]
-fn every_column_says_something() {
+fn every_column_has_values() {
     let mut silent = Vec::new();
     let of_logs = frames::frames(&settled(facts(Retention::Full))).unwrap().into_iter();
     for (table, frame) in of_logs.filter(|(table, _)| TABLES_OF_LOGS.contains(table)) {
@@ -210,7 +221,7 @@ fn long_id(number: i64, at: i64) -> String {
 /// A source of many sessions is kept in pieces, which are settled one by one unless something links them: it makes no
 /// difference.
 #[test]
-fn a_large_source_is_settled_in_pieces() {
+fn a_large_source_is_reconciled_in_chunks() {
     let session = |number: i64| {
         let turn = |at: i64| {
             // One session repeats a response of another one, far before it.
@@ -349,7 +360,7 @@ fn a_run_that_reads_only_the_newest_logs_changes_nothing_in_the_end() {
 
 /// What was read stays, also when another log is written in its place.
 #[test]
-fn a_log_that_is_overwritten_is_set_aside() {
+fn the_old_content_of_an_overwritten_log_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path().join("archive"));
     let logs = folder.path().join("logs");
@@ -410,7 +421,7 @@ fn a_first_ingest_that_was_killed_can_be_done_again() {
 
 /// Sources that nothing links are settled apart with the result of all together.
 #[test]
-fn groups_settle_apart_as_together() {
+fn groups_are_reconciled_apart_as_together() {
     let facts = facts(Retention::Text);
     let links: Vec<_> = facts.iter().map(ledger::links).collect();
     let groups = ledger::groups(links.iter().map(|it| &**it));
@@ -434,7 +445,7 @@ fn groups_settle_apart_as_together() {
 
 /// Tables that had the rows of other sources tell nothing of them.
 #[test]
-fn tables_with_room_are_as_new_ones() {
+fn tables_with_spare_capacity_are_as_new_ones() {
     let facts = facts(Retention::Text);
     let mut tables = Tables::default();
     for sources in facts.chunks(7) {
@@ -598,7 +609,7 @@ fn damage_is_found_in_every_file() {
 
 /// Damaged facts are not settled: the tables of it would be right by their own checksums.
 #[test]
-fn damaged_facts_are_not_settled() {
+fn damaged_facts_are_not_reconciled() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs/pi-session")]);
@@ -698,7 +709,7 @@ fn named_queries_are_sql_for_every_engine() {
 
 /// Sessions that are written as trajectories and read again have the tokens and calls that they had.
 #[test]
-fn a_trajectory_read_again_tells_the_same() {
+fn an_exported_trajectory_has_the_rows_of_its_session() {
     use agentlogs::analysis::export::Trajectories;
     let folder = tempfile::tempdir().unwrap();
     let told = |tables: &Tables| {

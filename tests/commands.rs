@@ -1,5 +1,4 @@
-//! The command line: every console block of the README, of `docs/tour.md`, of `docs/evaluations.md`, of `docs/bill.md`, of `docs/git.md` and
-//! of `tests/cmd` is executed.
+//! The command line: every console block of `EXECUTED_DOCUMENTS` and of `tests/cmd` is executed.
 
 use crate::root;
 
@@ -40,15 +39,7 @@ fn what_the_documents_show_is_what_happens() {
     }
     crate::repositories::builder::demo(folder.path());
     let _working_directory = WorkingDirectory::change(folder.path());
-    // The documents do not share an archive.
-    for (archive, documents) in [
-        ("agentlogs-archive", "docs/tour.md"),
-        ("evaluation", "docs/evaluations.md"),
-        ("billed", "docs/bill.md"),
-        ("scanned", "docs/git.md"),
-        ("readme", "README.md"),
-        ("cmd", "tests/cmd/*.trycmd"),
-    ] {
+    for &(archive, documents) in crate::tidy::EXECUTED_DOCUMENTS.iter().chain(&[("cmd", "tests/cmd/*.trycmd")]) {
         let cases = trycmd::TestCases::new();
         // Neither logs nor settings of the user who runs the tests.
         for variable in ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {

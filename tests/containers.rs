@@ -251,7 +251,7 @@ fn a_member_that_grew_is_recognised() {
 }
 
 #[test]
-fn an_archive_that_is_cut_says_so() {
+fn a_truncated_container_is_reported() {
     let members = files(&[("a.jsonl", LOG.as_bytes()), ("b.jsonl", LOG.repeat(20).as_bytes())]);
     let tar = tar(&members);
     let cut = &tar[..512 + 512 + 512 + 300];
@@ -269,7 +269,7 @@ fn an_archive_that_is_cut_says_so() {
 
 /// Names in archives are only labels: nothing is written to any of these paths.
 #[test]
-fn a_path_in_an_archive_leads_nowhere() {
+fn a_path_in_a_container_reaches_no_other_file() {
     let folder = tempfile::tempdir().unwrap();
     let logs = folder.path().join("logs");
     fs::create_dir(&logs).unwrap();

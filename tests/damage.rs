@@ -221,7 +221,7 @@ proptest! {
 
 /// polars trusts files: of some broken ones it asks for more memory than there is. They are verified before.
 #[test]
-fn a_broken_table_is_an_error_that_says_what_to_do() {
+fn the_error_of_a_broken_table_names_the_next_step() {
     let (name, whole) = FILES.iter().find(|(it, _)| it.starts_with("generation-1/turns")).unwrap();
     let archive = unpacked();
     let refused = |broken: &[u8]| {

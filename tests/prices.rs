@@ -590,7 +590,7 @@ fn names_of_hosts_are_divided() {
 }
 
 #[test]
-fn a_wrong_table_says_what_is_wrong() {
+fn the_error_of_a_wrong_table_names_the_cause() {
     for (text, expected) in [
         ("", "it has no model with a price per token"),
         ("{\"a\": 1}", "neither LiteLLM's table"),

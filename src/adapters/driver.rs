@@ -38,7 +38,7 @@ pub struct Driver<'a> {
     go_on: HashSet<String>,
     /// The newest version of the runtime among the sessions that were returned.
     version: Option<String>,
-    /// The ids of these sessions.
+    /// The ids of the sessions that were returned before the end of the log.
     closed: HashSet<String>,
     state: State<'a>,
 }

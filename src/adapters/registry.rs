@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_order() {
+    fn ids_are_unique_and_begin_with_their_runtime() {
         for (index, adapter) in ADAPTERS.iter().enumerate() {
             assert!(ADAPTERS[..index].iter().all(|it| it.id != adapter.id), "{} is there twice", adapter.id);
             assert!(adapter.id.starts_with(adapter.runtime), "{}", adapter.id);

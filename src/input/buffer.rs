@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_cut_while_it_was_read_says_so() {
+    fn a_file_truncated_while_it_is_read_is_reported() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(b"{}\n").unwrap();
         for length in [2, 3, 4] {

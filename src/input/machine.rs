@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_existing_names() {
+    fn a_star_matches_existing_names() {
         let directory = tempfile::tempdir().unwrap();
         for name in ["x.db", "x-dev.db", "x-beta.db", "x-dev.db-wal", "y-dev.db"] {
             std::fs::write(directory.path().join(name), "").unwrap();

@@ -9,7 +9,7 @@
 //! `record!` is for records of which a log contains thousands: with `derive` for all of them, parsing and reconciliation would
 //! take an estimated 9 % (Codex) to 20 % (pi) more instructions.
 //!
-//! The macro speaks to the reader through serde. `read_record` asks for a struct with the name `RECORD`; the reader then
+//! The macro calls the reader through serde's traits. `read_record` asks for a struct with the name `RECORD`; the reader then
 //! provides `Members`, of which `peek_key`, `take_key`, `next_key`, `read` and `skip` are the operations.
 
 #![expect(clippy::inline_always, reason = "a call would compare the key byte by byte, not with a constant")]

@@ -80,7 +80,7 @@ pub enum NoMatch {
     Missing(String),
     /// Several sessions have it.
     Several(usize, String),
-    /// The only session that has it is that of another report, which is nearer to its log.
+    /// The only session that has it belongs to another report, which is nearer to the log of the session.
     OfNearerReport,
 }
 

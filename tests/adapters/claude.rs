@@ -8,7 +8,7 @@ use super::tables;
 
 /// `usage` is the main agent's; `modelUsage` contains that of subagents as well.
 #[test]
-fn a_result_without_models_says_nothing_of_subagents() {
+fn a_result_without_models_states_nothing_about_subagents() {
     let line = |id: &str, parent: &str| {
         let message =
             format!(r#"{{"id":"{id}","model":"m","content":[],"usage":{{"input_tokens":3,"output_tokens":1}}}}"#);

@@ -1,7 +1,6 @@
 //! A session under construction: finds turns and calls by their ids, and keeps times and as much text as asked for.
 //!
-//! The modules `calls`, `changes`, `events` and `status` have the methods for the ids of calls, changed files, events and the end of a
-//! session.
+//! More of its methods are in the modules `calls`, `events`, `file_changes`, `limits`, `offer` and `status`.
 
 use std::borrow::Cow;
 

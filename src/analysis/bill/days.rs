@@ -24,7 +24,7 @@ pub(super) fn explain(rows: &mut [Row], delay: u16, measure: Measure, tolerance:
     }
 }
 
-/// Explains what one row has on the bill only by what another one has in the logs only.
+/// Explains an amount that one row has only on the bill by an amount that another row has only in the logs.
 fn exchange(rows: &mut [Row], billed: usize, logged: usize, measure: Measure, tolerance: f64) {
     let (Some(on_bill), Some(in_logs)) = (rows.get(billed), rows.get(logged)) else { return };
     let amount = on_bill.parts.bill_only.min(in_logs.parts.logs_only);

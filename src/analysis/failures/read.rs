@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_that_prepare_look_or_clean_up_are_no_changes() {
+    fn commands_that_prepare_read_or_clean_up_are_no_changes() {
         for (category, kind, target, has_commits, expected) in [
             ("shell", "edit", "mkdir", false, Purpose::Explore),
             ("shell", "edit", "rm", false, Purpose::Explore),

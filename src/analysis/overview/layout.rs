@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_have_as_many_lines_as_there_is_room_for() {
+    fn blocks_have_as_many_lines_as_fit() {
         assert_eq!(shown(80, 1), "a0");
         assert_eq!(shown(80, 3), "a0|a1|c0");
         assert_eq!(shown(80, 4), "a0|a1|b0|c0");

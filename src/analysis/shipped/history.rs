@@ -172,8 +172,8 @@ impl History {
         commits.filter(|(.., commit)| !commit.is_merge)
     }
 
-    /// The repositories of a session: those of its name, else those in whose directory it ran, else those whose name is that of its
-    /// directory: it may have run on another machine.
+    /// The repositories of a session: those with the name of its repository; else those whose directory contains its working directory;
+    /// else those with the name of its working directory, as it may have run on another machine.
     pub(super) fn repositories_of(&self, session: &Session) -> Vec<usize> {
         let is_named = |repository: &Repository, name: &str| {
             if name.contains('/') && repository.name.contains('/') {

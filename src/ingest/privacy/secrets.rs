@@ -146,7 +146,7 @@ mod tests {
 
     /// Keys in the forms of their issuers. The test assembles them, so that no scanner reports this file as a leak.
     #[test]
-    fn what_looks_like_a_secret_is_removed() {
+    fn text_in_the_form_of_a_secret_is_removed() {
         let keys = [
             ("sk-ant-api03-", "aB3_-x"),
             ("sk-proj-", "aB3_-x"),

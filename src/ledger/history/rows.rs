@@ -116,7 +116,8 @@ fn file_row(history: &History, hash: &str, file: &ChangedFile) -> CommitFileRow 
     }
 }
 
-/// The branches of each commit: those that contain it while the default branch does not, and the one whose merge brought it in.
+/// The branches of each commit: those that contain it while the default branch does not, and the branch whose merge brought it into
+/// the default branch.
 fn branches<'a>(
     history: &'a History,
     on_default: &HashSet<&'a str>,

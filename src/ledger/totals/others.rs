@@ -41,7 +41,7 @@ pub(super) fn mark_others(rows: &mut [TurnRow], recorded: &[(usize, usize)], pro
     for process in processes.iter().filter(is_without_rows) {
         known.extend(spent_by(process, rows, &covered));
     }
-    // A recording may lack responses between those that it has; or it may be one of several, with others between them.
+    // Between the responses of the recording are others: the recording lacks them, or other processes ran meanwhile. Both are tried.
     let known: BTreeSet<usize> = known.intersection(&covered).copied().collect();
     let (Some(first), Some(end)) = (known.first(), known.last()) else { return };
     let between = covered.range(first..=end).copied().collect();

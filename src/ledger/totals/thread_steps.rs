@@ -6,8 +6,8 @@ use crate::model::session::{Tokens, Total};
 /// A total with the index of its file.
 type SourceTotal = (usize, Total);
 
-/// Converts running totals of a thread to differences. Of two totals, one that is not smaller in any count contains the
-/// other; totals that no other one contains add. The tokens of the result do not depend on the order of `totals`.
+/// Converts running totals of a thread to differences. A total contains another if none of its counts is smaller. Totals that contain
+/// one another form a chain; the chains add up. The tokens of the result do not depend on the order of `totals`.
 pub(super) fn thread_steps(mut totals: Vec<SourceTotal>) -> Vec<SourceTotal> {
     totals.sort_by_key(|total| (tokens(total).total(), tokens(total).kinds()));
     totals.dedup_by_key(|total| tokens(total).kinds());

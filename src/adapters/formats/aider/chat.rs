@@ -99,7 +99,7 @@ struct Chat {
     builder: Builder,
     started: Time,
     model: Option<Symbol>,
-    /// The model that edits files after the plan of the first one, if it is another one.
+    /// The editor model, if it is not the main model.
     editor: Option<Symbol>,
     /// The messages since the last prompt, of this chat, and all calls and events.
     messages: usize,

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_message_says_how_it_ended() {
+    fn the_last_message_states_the_end() {
         let with_call = |status: &str| {
             let result = r#"[{"functionResponse":{"response":{"error":"[Operation Cancelled] Reason: User did not allow tool call"}}}]"#;
             let call = format!(
