@@ -194,7 +194,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// A file of an archive with other bytes, or cut.
     #[test]
@@ -325,7 +325,7 @@ fn merge(archive: &Archive) -> Result<Vec<archive::Problem>, archive::Error> {
 
 /// `DAMAGE=250 cargo test random_bytes` flips as many bytes of each file.
 fn flips() -> u64 {
-    std::env::var("DAMAGE").ok().and_then(|it| it.parse().ok()).unwrap_or(4)
+    std::env::var("DAMAGE").ok().and_then(|it| it.parse().ok()).unwrap_or(2)
 }
 
 /// A random byte of any file of an archive is another one: what writes the archive refuses it and names the file, or goes on without

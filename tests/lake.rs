@@ -614,7 +614,7 @@ fn sessions_without_an_id_are_reported() {
 /// A table of another program may have types that polars cannot read, and a damaged one may let it panic: an error that names the file.
 #[test]
 fn a_table_that_polars_cannot_read_is_an_error() {
-    let folder = sample_lake();
+    let folder = lake_of(&["claude-transcript", "codex-rollout"]);
     let folder = folder.path();
     let foreign = folder.join("foreign/sessions");
     fs::create_dir_all(&foreign).unwrap();

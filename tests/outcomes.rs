@@ -80,7 +80,7 @@ fn verdicts_are_dimensions_and_filters() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn trials_are_passed_failed_or_unjudged(
@@ -141,7 +141,9 @@ proptest! {
         // No task has five trials.
         prop_assert_eq!((all[4][1], all[4][2], all[4][3]), (None, None, Some(0.0)));
     }
+}
 
+proptest! {
     #[test]
     fn estimates_are_probabilities(count in 1..60_u64, passed in 0..60_u64, k in 1..60_u64) {
         let passed = passed.min(count);
