@@ -12,7 +12,7 @@ use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::ids::counts_name;
 use crate::adapters::shared::tools::category_among;
-use crate::adapters::shared::usage::uncached;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks};
 use crate::model::session::{CallStatus, Cost, Identity, ModelTotal, SessionResult, Status, Tokens, Total};
@@ -332,7 +332,7 @@ fn tokens_of(
     let includes_cache = description.input_includes_cache;
     let beside = if description.output_excludes_reasoning { reasoning.unwrap_or(0) } else { 0 };
     let tokens = Tokens {
-        input: input.map(|it| if includes_cache { uncached(it, cache_read, cache_write) } else { it }),
+        input: if includes_cache { uncached(Included::EachIfItFits, input, cache_read, cache_write) } else { input },
         output: output.map(|it| it + beside),
         cache_read,
         cache_write,

@@ -27,12 +27,49 @@ pub fn spend(spent: &mut Vec<ModelTotal>, model: Option<Symbol>, tokens: Tokens)
     }
 }
 
-/// The part of a prompt that is not cached. Some providers count cached tokens apart from it: then they can be more.
-pub fn uncached(prompt: i64, read: Option<i64>, write: Option<i64>) -> i64 {
-    let (read, write) = (read.unwrap_or(0), write.unwrap_or(0));
-    match prompt {
-        _ if prompt >= read + write => prompt - read - write,
-        _ if prompt >= read => prompt - read,
-        _ => prompt,
+/// When the input of a log that includes cached tokens includes them: what more cached tokens than input mean. Each runtime has
+/// the rule that its logs or its source show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Included {
+    /// Always. A part cannot exceed the whole: if it does, nothing of the input is uncached.
+    Always,
+    /// If reads and writes together are not more than the input. Otherwise the provider counts them apart from it.
+    IfTheyFit,
+    /// As [`Included::IfTheyFit`], but if only the reads fit, the input includes these.
+    EachIfItFits,
+}
+
+/// The part of the input that is neither read from a cache nor written to one, by the rule of the runtime.
+pub fn uncached(rule: Included, input: Option<i64>, read: Option<i64>, write: Option<i64>) -> Option<i64> {
+    let input = input?;
+    let read = read.unwrap_or(0);
+    let cached = read + write.unwrap_or(0);
+    Some(match rule {
+        Included::Always => (input - cached).max(0),
+        Included::IfTheyFit | Included::EachIfItFits if cached <= input => input - cached,
+        Included::EachIfItFits if read <= input => input - read,
+        Included::IfTheyFit | Included::EachIfItFits => input,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_cached_tokens_than_input_follow_the_rule() {
+        let of = |input, read, write| {
+            [Included::Always, Included::IfTheyFit, Included::EachIfItFits]
+                .map(|rule| uncached(rule, Some(input), Some(read), Some(write)))
+        };
+        assert_eq!(of(100, 60, 30), [Some(10); 3]);
+        assert_eq!(of(100, 60, 50), [Some(0), Some(100), Some(40)]);
+        assert_eq!(of(100, 110, 0), [Some(0), Some(100), Some(100)]);
+    }
+
+    #[test]
+    fn unknown_counts_remain_unknown() {
+        assert_eq!(uncached(Included::Always, None, Some(1), None), None);
+        assert_eq!(uncached(Included::Always, Some(7), None, None), Some(7));
     }
 }

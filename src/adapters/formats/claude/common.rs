@@ -13,6 +13,7 @@ use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::names;
 use crate::adapters::shared::tools::Arguments;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::{SharedStr, Symbol};
 use crate::json::fields::Maybe;
 use crate::model::health::Reason;
@@ -83,11 +84,10 @@ impl Conversation {
     /// The tokens of a response or a total.
     pub(crate) fn tokens(&self, usage: &Usage<'_>, damage: &mut RecordErrors) -> Tokens {
         let tokens = usage.tokens(damage);
-        let input = match (tokens.input, tokens.cache_read) {
-            (Some(input), Some(cached)) if self.input_includes_cache && cached <= input => Some(input - cached),
-            (input, _) => input,
-        };
-        Tokens { input, ..tokens }
+        if !self.input_includes_cache {
+            return tokens;
+        }
+        Tokens { input: uncached(Included::IfTheyFit, tokens.input, tokens.cache_read, None), ..tokens }
     }
 
     /// Adds a line of a response: one content block, with the usage of the whole response. Returns the index of the turn.

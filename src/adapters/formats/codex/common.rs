@@ -12,6 +12,7 @@ use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::tools;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -42,7 +43,7 @@ impl Usage {
         let written = self.cache_write_input_tokens.get();
         let prompt = self.input_tokens.get();
         Tokens {
-            input: prompt.map(|it| (it - cached.unwrap_or(0) - written.unwrap_or(0)).max(0)),
+            input: uncached(Included::Always, prompt, cached, written),
             output: self.output_tokens.get(),
             cache_read: cached,
             cache_write: written,

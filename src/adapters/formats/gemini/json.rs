@@ -34,7 +34,7 @@ use crate::adapters::engine::{
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::{hash_of_document, hashed_id};
-use crate::adapters::shared::usage;
+use crate::adapters::shared::usage::{self, Included, uncached};
 use crate::base::text::Symbol;
 use crate::json::fields::{Count, Maybe, Number, Pairs, Text};
 use crate::json::lines::Line;
@@ -43,7 +43,7 @@ use crate::model::session::{Capabilities, EventKind, ModelTotal, Tokens, Total, 
 mod shared;
 mod stream;
 
-use shared::{Failure, doubt_zeros, uncached};
+use shared::{Failure, doubt_zeros};
 
 pub(crate) const JSON: Adapter = Adapter {
     id: "gemini-json",
@@ -161,11 +161,12 @@ struct Files {
 impl Counts {
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         damage.note_impossible(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool]);
-        let thoughts = self.thoughts.get();
+        let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
+        let input = uncached(Included::Always, self.prompt.get(), cached, None);
         Tokens {
-            input: uncached(self.prompt, self.cached).map(|it| it + self.tool.get().unwrap_or(0)),
+            input: input.map(|it| it + self.tool.get().unwrap_or(0)),
             output: self.candidates.get().map(|it| it + thoughts.unwrap_or(0)),
-            cache_read: self.cached.get(),
+            cache_read: cached,
             reasoning: thoughts,
             ..Tokens::UNKNOWN
         }

@@ -41,6 +41,7 @@ use serde::Deserialize;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, When};
@@ -170,8 +171,7 @@ impl Fold for Requests {
             }
             let turn = &mut builder.session.turns[turn];
             let mut tokens = turn.tokens.get();
-            let cached = tokens.cache_read.unwrap_or(0) + tokens.cache_write.unwrap_or(0);
-            tokens.input = tokens.input.map(|input| (input - cached).max(0));
+            tokens.input = uncached(Included::Always, tokens.input, tokens.cache_read, tokens.cache_write);
             turn.tokens = tokens.into();
         }
         vec![builder.finish()]

@@ -50,6 +50,7 @@ use crate::adapters::engine::{
 use crate::adapters::formats::atif::trajectory::runtime_of;
 use crate::adapters::formats::gh_aw::token_usage;
 use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
@@ -333,8 +334,7 @@ impl Document<'_> {
         let cached = spent.and_then(|spent| spent.n_cache_tokens.get());
         let input = spent.and_then(|spent| spent.n_input_tokens.get());
         let tokens = Tokens {
-            // A part cannot exceed the whole.
-            input: input.map(|input| (input - cached.unwrap_or(0)).max(0)),
+            input: uncached(Included::Always, input, cached, None),
             output: spent.and_then(|spent| spent.n_output_tokens.get()),
             cache_read: cached.filter(|_| input.is_some()),
             ..Tokens::UNKNOWN

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::opencode::common::reasoning_is_inside;
 use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::model::session::Tokens;
@@ -254,10 +255,10 @@ impl Counting {
         written: Option<i64>,
         reasoning: Option<i64>,
     ) -> Tokens {
-        let inside = if self.prompt_includes_cache_writes { written.unwrap_or(0) } else { 0 };
+        let inside = written.filter(|_| self.prompt_includes_cache_writes);
         let outside = if self.completion_includes_reasoning { 0 } else { reasoning.unwrap_or(0) };
         Tokens {
-            input: prompt.map(|it| (it - cached.unwrap_or(0) - inside).max(0)),
+            input: uncached(Included::Always, prompt, cached, inside),
             output: completion.map(|it| it + outside),
             cache_read: cached,
             cache_write: written,

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::blocks::Block;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks, When};
@@ -120,9 +121,9 @@ impl Request<'_> {
     pub(super) fn tokens(&self, includes_cached: bool, damage: &mut RecordErrors) -> Tokens {
         damage.note_impossible(&[self.tokens_in, self.tokens_out, self.cache_reads, self.cache_writes]);
         let (cache_read, cache_write) = (self.cache_reads.get(), self.cache_writes.get());
-        let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
+        let input = self.tokens_in.get();
         let tokens = Tokens {
-            input: self.tokens_in.get().map(|it| if includes_cached && cached <= it { it - cached } else { it }),
+            input: if includes_cached { uncached(Included::IfTheyFit, input, cache_read, cache_write) } else { input },
             output: self.tokens_out.get(),
             cache_read,
             cache_write,

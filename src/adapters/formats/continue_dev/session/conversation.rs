@@ -8,8 +8,9 @@ use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::changed_lines::Sketch;
+use crate::adapters::shared::changes;
 use crate::adapters::shared::ids::hash_of_document;
-use crate::adapters::shared::{changes, usage};
+use crate::adapters::shared::usage::{self, Included, uncached};
 use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::model::session::{CallStatus, Identity, ModelTotal, Operation, SessionResult, Tokens, Total};
@@ -186,9 +187,8 @@ impl Session {
             let details = &usage.prompt_tokens_details;
             let (read, write) = (details.cached_tokens, details.cache_write_tokens);
             damage.note_impossible(&[usage.prompt_tokens, usage.completion_tokens, read, write]);
-            let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
             let tokens = Tokens {
-                input: usage.prompt_tokens.get().map(|count| if count >= cached { count - cached } else { count }),
+                input: uncached(Included::IfTheyFit, usage.prompt_tokens.get(), read.get(), write.get()),
                 output: usage.completion_tokens.get().map(|count| count + self.reasoning),
                 cache_read: read.get(),
                 cache_write: write.get(),

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::model::session::Tokens;
@@ -224,9 +225,8 @@ impl Usage {
     pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let (read, write) = (self.cache_read_tokens, self.cache_write_tokens);
         damage.note_impossible(&[self.input_tokens, self.output_tokens, read, write, self.reasoning_tokens]);
-        let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
         let tokens = Tokens {
-            input: self.input_tokens.get().map(|it| (it - cached).max(0)),
+            input: uncached(Included::Always, self.input_tokens.get(), read.get(), write.get()),
             output: self.output_tokens.get(),
             cache_read: read.get(),
             cache_write: write.get(),

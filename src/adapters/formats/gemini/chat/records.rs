@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::tools;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::split;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Text, When};
@@ -150,8 +151,9 @@ impl Counts {
         // With other providers, Qwen Code logs their counts, whose output includes the thoughts.
         let sum = self.input.get().zip(self.output.get()).map(|(input, output)| input + output);
         let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
+        let input = uncached(Included::Always, self.input.get(), cached, None);
         Tokens {
-            input: self.input.get().map(|it| (it - cached.unwrap_or(0)).max(0) + self.tool.get().unwrap_or(0)),
+            input: input.map(|it| it + self.tool.get().unwrap_or(0)),
             output: self.output.get().map(|it| it + beside.unwrap_or(0)),
             cache_read: cached,
             reasoning: thoughts,

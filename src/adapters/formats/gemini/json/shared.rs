@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::adapters::shared::builder::Builder;
 use crate::json::Raw;
-use crate::json::fields::{Count, Text};
+use crate::json::fields::Text;
 use crate::model::errors::{self, ErrorKind};
 use crate::model::session::{ModelTotal, Status, Tokens};
 
@@ -17,11 +17,6 @@ pub(super) struct Failure<'a> {
     pub(super) message: Text<'a>,
     /// A number or a string.
     pub(super) code: Raw<'a>,
-}
-
-/// The part of a prompt that was not read from a cache.
-pub(super) fn uncached(prompt: Count, cached: Count) -> Option<i64> {
-    prompt.get().map(|it| (it - cached.get().unwrap_or(0)).max(0))
 }
 
 /// Makes counts unknown that are all 0 although there is an answer: an answer takes tokens.

@@ -2,12 +2,13 @@
 
 use serde::Deserialize;
 
-use super::shared::{Failure, doubt_zeros, uncached};
+use super::shared::{Failure, doubt_zeros};
 use crate::adapters::engine::{Context, Fold, Probe, RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Retention, brief};
+use crate::adapters::shared::changes;
 use crate::adapters::shared::ids::{hash_of_document, hashed_id};
-use crate::adapters::shared::{changes, usage};
+use crate::adapters::shared::usage::{self, Included, uncached};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -88,7 +89,7 @@ impl StreamCounts {
         let beyond_prompt = self.total_tokens.get().zip(self.input_tokens.get()).map(|(total, prompt)| total - prompt);
         let candidates = self.output_tokens.get();
         Tokens {
-            input: uncached(self.input_tokens, self.cached),
+            input: uncached(Included::Always, self.input_tokens.get(), self.cached.get(), None),
             output: beyond_prompt.filter(|it| *it >= candidates.unwrap_or(0)).or(candidates),
             cache_read: self.cached.get(),
             ..Tokens::UNKNOWN

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
@@ -184,14 +185,12 @@ impl Usage {
     pub(super) fn tokens(self, damage: &mut RecordErrors) -> Tokens {
         damage.note_impossible(&[self.total, self.input, self.output, self.cache_read, self.cache_write]);
         let (cache_read, cache_write) = (self.cache_read.get(), self.cache_write.get());
-        let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
         let input = self.input.get();
         let sum = input.unwrap_or(0) + self.output.get().unwrap_or(0);
         let reasoning = self.total.get().map(|it| it - sum).filter(|it| *it > 0 && input.is_some());
         let output = self.output.get().map(|it| it + reasoning.unwrap_or(0));
         let tokens = Tokens {
-            // A cache count above the input cannot be a part of it.
-            input: input.map(|it| if it >= cached { it - cached } else { it }),
+            input: uncached(Included::IfTheyFit, input, cache_read, cache_write),
             output,
             cache_read,
             cache_write,

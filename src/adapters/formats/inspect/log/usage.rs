@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::json::fields::{Count, Number};
 use crate::model::session::Tokens;
 
@@ -47,7 +48,7 @@ impl Usage {
         };
         let fits = |convention: &(bool, bool)| total == Some(sum(*convention));
         let (is_inside, is_outside) = conventions.into_iter().find(fits).unwrap_or((false, false));
-        let without = input.map(|count| if is_inside && count >= cached { count - cached } else { count });
+        let without = if is_inside { uncached(Included::IfTheyFit, input, read.get(), write.get()) } else { input };
         let tokens = Tokens {
             input: without,
             output: output.map(|count| if is_outside { count + outside } else { count }),

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::chat_completions::ToolCall;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text, When};
@@ -188,10 +189,8 @@ impl Usage {
         let reasoning =
             first(&[self.completion_tokens_details.reasoning_tokens, self.output_tokens_details.reasoning_tokens]);
         damage.note_impossible(&[prompt, output, read, write, reasoning]);
-        let cached = read.get().unwrap_or(0) + write.get().unwrap_or(0);
         let tokens = Tokens {
-            // A prompt smaller than the cached tokens excludes them.
-            input: prompt.get().map(|it| if it >= cached { it - cached } else { it }),
+            input: uncached(Included::IfTheyFit, prompt.get(), read.get(), write.get()),
             output: output.get(),
             cache_read: read.get(),
             cache_write: write.get(),

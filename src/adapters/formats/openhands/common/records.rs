@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
-use crate::adapters::shared::usage::uncached;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Pairs, Text, When};
 use crate::model::session::Tokens;
@@ -181,9 +181,8 @@ impl TokenUsage<'_> {
     pub(in crate::adapters::formats::openhands) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let (read, write) = (self.cache_read_tokens, self.cache_write_tokens);
         damage.note_impossible(&[self.prompt_tokens, self.completion_tokens, read, write, self.reasoning_tokens]);
-        let prompt = self.prompt_tokens.get();
         Tokens {
-            input: prompt.map(|count| uncached(count, read.get(), write.get())),
+            input: uncached(Included::EachIfItFits, self.prompt_tokens.get(), read.get(), write.get()),
             output: self.completion_tokens.get(),
             cache_read: read.get(),
             cache_write: write.get(),

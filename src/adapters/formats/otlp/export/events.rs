@@ -9,6 +9,7 @@ use super::session::{Call, Request, Session};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::money;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::fields::Count;
@@ -186,7 +187,7 @@ fn codex(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mu
                 time,
                 model: attributes.text("model"),
                 tokens: Tokens {
-                    input: input.map(|it| (it - cached.unwrap_or(0)).max(0)),
+                    input: uncached(Included::Always, input, cached, None),
                     output,
                     cache_read: cached,
                     reasoning,
@@ -257,7 +258,7 @@ fn gemini(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &m
                 time,
                 model: attributes.text("model"),
                 tokens: Tokens {
-                    input: input.map(|it| (it - cached.unwrap_or(0)).max(0) + tool.unwrap_or(0)),
+                    input: uncached(Included::Always, input, cached, None).map(|it| it + tool.unwrap_or(0)),
                     output: output.map(|it| it + beside),
                     cache_read: cached,
                     reasoning: thoughts,

@@ -7,6 +7,7 @@ use super::product::{Key, METRICS};
 use super::records::Point;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::fields::{Count, Number};
@@ -150,11 +151,11 @@ impl Sums {
         }
         for model in totals.iter_mut().flat_map(|total| &mut total.models) {
             // Input includes the cached tokens where both are known.
-            let cached = model.tokens.cache_read.unwrap_or(0);
             let includes_cached =
                 self.values.values().any(|it| it.kind == Kind::CachedInput && it.model == model.model);
             if includes_cached {
-                model.tokens.input = model.tokens.input.map(|it| (it - cached).max(0));
+                let Tokens { input, cache_read, .. } = model.tokens;
+                model.tokens.input = uncached(Included::Always, input, cache_read, None);
             }
         }
         totals.sort_by_key(|total| (total.occurred_at, total.line));

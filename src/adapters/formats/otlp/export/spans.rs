@@ -11,6 +11,7 @@ use crate::adapters::engine::RecordErrors;
 use crate::adapters::engine::unknown::contents_of;
 use crate::adapters::formats::atif::trajectory::runtime_of;
 use crate::adapters::shared::at::At;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Text};
@@ -299,9 +300,9 @@ pub(super) fn tokens_of(counts: [Count; 5], total: Count) -> Tokens {
     let [input, output, cache_read, cache_write, reasoning] = counts.map(Count::get);
     let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
     let sum = input.unwrap_or(0) + output.unwrap_or(0);
-    let is_apart = input.is_some_and(|input| cached > input) || cached > 0 && total.get() == Some(sum + cached);
+    let total_adds_cached = cached > 0 && total.get() == Some(sum + cached);
     Tokens {
-        input: input.map(|it| if is_apart { it } else { it - cached }),
+        input: if total_adds_cached { input } else { uncached(Included::IfTheyFit, input, cache_read, cache_write) },
         output,
         cache_read,
         cache_write,

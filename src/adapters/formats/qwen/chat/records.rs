@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::gemini::chat::Display;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 use crate::model::session::Tokens;
@@ -167,8 +168,7 @@ impl Usage {
         };
         let output = candidates.get().map(|it| if excludes_thoughts(it) { it + thoughts.unwrap_or(0) } else { it });
         Tokens {
-            // A cached count above the prompt cannot be a part of it.
-            input: prompt.get().map(|it| it - cached.filter(|cached| *cached <= it).unwrap_or(0) + tool),
+            input: uncached(Included::IfTheyFit, prompt.get(), cached, None).map(|it| it + tool),
             output,
             cache_read: cached,
             reasoning: thoughts.filter(|it| output.is_some_and(|output| *it <= output)),
