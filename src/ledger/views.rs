@@ -94,17 +94,9 @@ pub(super) fn keep_most_detailed(parts: &mut [SessionPart]) {
     let Some(first) = parts.first().map(view) else { return };
     if parts.iter().any(|part| view(part) != first) {
         parts.sort_by_key(|part| Reverse(view(part)));
-        let lesser = [
-            View::Stream,
-            View::ExportedEvents,
-            View::ExportedSpans,
-            View::Summary,
-            View::ExportedSums,
-            View::Proxied,
-            View::Abridged,
-            View::Conversion,
-        ];
-        for next in lesser {
+        let mut views: Vec<View> = parts.iter().map(view).collect();
+        views.dedup();
+        for next in views.into_iter().skip(1) {
             let start = parts.partition_point(|part| view(part) > next);
             let (detailed, others) = parts.split_at_mut(start);
             let Some(shown) = Shown::by(detailed) else { continue };
