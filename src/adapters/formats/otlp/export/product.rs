@@ -1,6 +1,7 @@
 //! The runtimes that export telemetry, and the keys of their sessions.
 
 use super::attributes::Attributes;
+use super::events::{AddEvent, claude, codex, gemini};
 use crate::model::session::Capabilities;
 
 pub(super) const METRICS: Capabilities = Capabilities::EXPORTED.and(Capabilities::RESULT_ONLY);
@@ -14,15 +15,17 @@ pub(super) struct Product {
     /// The beginning of the names of its events, spans and metrics.
     pub(super) prefix: &'static str,
     pub(super) runtime: &'static str,
+    /// The reader of its events.
+    pub(super) add_event: AddEvent,
 }
 
-pub(super) const CLAUDE: Product = Product { prefix: "claude_code.", runtime: "claude" };
+pub(super) const CLAUDE: Product = Product { prefix: "claude_code.", runtime: "claude", add_event: claude::add };
 
-pub(super) const CODEX: Product = Product { prefix: "codex.", runtime: "codex" };
+pub(super) const CODEX: Product = Product { prefix: "codex.", runtime: "codex", add_event: codex::add };
 
-pub(super) const GEMINI: Product = Product { prefix: "gemini_cli.", runtime: "gemini" };
+pub(super) const GEMINI: Product = Product { prefix: "gemini_cli.", runtime: "gemini", add_event: gemini::add };
 
-pub(super) const QWEN: Product = Product { prefix: "qwen-code.", runtime: "qwen" };
+pub(super) const QWEN: Product = Product { prefix: "qwen-code.", runtime: "qwen", add_event: gemini::add };
 
 impl Product {
     /// The product that uses a name, and the rest of the name.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::attributes::{Attributes, time_of};
-use super::events::claude_agent;
+use super::events::claude::Sender;
 use super::product::{Product, session_id};
 use super::records::Span;
 use super::session::{Call, Request, Session};
@@ -165,7 +165,7 @@ fn claude_request(session: &mut Session, record: &Record<'_, '_>, damage: &mut R
         return;
     }
     let [input, output, cache_read, cache_write] = counts.map(Count::get);
-    let (agent, is_subagent, is_main) = claude_agent(attributes);
+    let Sender { agent, is_subagent, is_main } = Sender::of(attributes);
     let request = Request {
         id: attributes.text("request_id"),
         time: end,

@@ -1,0 +1,110 @@
+//! The events of Claude Code.
+
+use std::borrow::Cow;
+
+use super::super::attributes::Attributes;
+use super::super::session::{Call, Request, Session};
+use super::{Record, compaction, failure, lost, prompt};
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::at::At;
+use crate::adapters::shared::builder::money;
+use crate::json::fields::Count;
+use crate::model::session::Tokens;
+
+/// Claude Code: all counts are disjoint.
+pub(in super::super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mut RecordErrors) {
+    let (attributes, line, time) = (record.attributes, record.line.number, record.time());
+    if session.builder.session.entrypoint.is_none() {
+        session.builder.session.entrypoint = attributes.text("app.entrypoint").map(Cow::into_owned);
+    }
+    match name {
+        "api_request" => {
+            let counts = ["input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens"];
+            let [input, output, cache_read, cache_write] = counts.map(|key| attributes.count(key));
+            if lost(&[input, output, cache_read, cache_write], damage) {
+                return;
+            }
+            let [input, output, cache_read, cache_write] = [input, output, cache_read, cache_write].map(Count::get);
+            let Sender { agent, is_subagent, is_main } = Sender::of(attributes);
+            let request = Request {
+                id: attributes.text("request_id"),
+                sequence: attributes.count("event.sequence").get(),
+                time,
+                model: attributes.text("model"),
+                effort: attributes.text("effort"),
+                speed: attributes.text("speed"),
+                tokens: Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN },
+                cost: money(attributes.number("cost_usd"), damage),
+                duration_ms: attributes.number("duration_ms").rounded(),
+                agent,
+                is_subagent,
+                is_main,
+                ..Request::default()
+            };
+            session.request(&request, line);
+        }
+        "api_error" => failure(session, record, &["error"], &["status_code"]),
+        "tool_decision" => {
+            let tool = attributes.text("tool_name").unwrap_or_default();
+            let id = attributes.text("tool_use_id");
+            let is_refused = attributes.text("decision").as_deref() == Some("reject");
+            if is_refused || id.is_some() {
+                let at = At { line, time };
+                let call = session.call_index(id.as_deref(), &tool, at);
+                if is_refused {
+                    session.builder.deny(call, at, attributes.text("source").as_deref());
+                }
+            }
+        }
+        "tool_result" => {
+            let arguments = attributes.text("tool_input").or_else(|| attributes.text("tool_parameters"));
+            session.call(
+                &Call {
+                    id: attributes.text("tool_use_id"),
+                    tool: attributes.text("tool_name").unwrap_or_default(),
+                    mcp_server: None,
+                    time,
+                    arguments,
+                    args_bytes: attributes.count("tool_input_size_bytes").get(),
+                    result: None,
+                    result_bytes: attributes.count("tool_result_size_bytes").get(),
+                    duration_ms: attributes.number("duration_ms").rounded(),
+                    is_error: attributes.flag("success") == Some(false),
+                },
+                line,
+            );
+        }
+        // A command is a prompt of the program.
+        "user_prompt" if attributes.text("command_name").is_none() => prompt(session, record, "prompt.id"),
+        "assistant_response" => {
+            let text = attributes.text("response").filter(|it| it != "<REDACTED>");
+            if Sender::of(attributes).is_main
+                && let Some(text) = text
+            {
+                session.builder.set_answer(&text);
+            }
+        }
+        "compaction" => compaction(session, record, ["pre_tokens", "post_tokens"]),
+        _ => {}
+    }
+}
+
+/// Which agent of Claude Code sent a request.
+pub(in super::super) struct Sender<'a> {
+    /// The type of the subagent.
+    pub(in super::super) agent: Option<Cow<'a, str>>,
+    pub(in super::super) is_subagent: bool,
+    /// Whether the request is of the main agent's conversation.
+    pub(in super::super) is_main: bool,
+}
+
+impl<'a> Sender<'a> {
+    pub(in super::super) fn of(attributes: Attributes<'_, 'a>) -> Self {
+        let agent = attributes.text("agent.name");
+        let source = attributes.text("query_source");
+        let source = source.as_deref().unwrap_or_default();
+        let is_subagent = agent.is_some() || attributes.text("agent_id").is_some() || source.starts_with("agent:");
+        let is_main = !is_subagent && (source.is_empty() || source == "sdk" || source.starts_with("repl_main_thread"));
+        Self { agent, is_subagent, is_main }
+    }
+}
