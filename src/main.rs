@@ -4,6 +4,19 @@
 //! `--strict`: lines were rejected, or files could not be read; 4 with `check`: a bound is exceeded; 5 with `check`: a filter matches no
 //! session.
 
+// No input may cause a panic; tests may panic.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::string_slice,
+        clippy::unreachable,
+        clippy::unwrap_used
+    )
+)]
+
 mod cli;
 
 use std::ffi::OsString;

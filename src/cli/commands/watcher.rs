@@ -126,21 +126,22 @@ impl Watcher {
     pub fn follow(&mut self) -> bool {
         let mut is_other = false;
         for index in 0..self.roots.len() {
-            let now = Root::new(&self.roots[index].given);
-            let before = &self.roots[index];
+            let Some(root) = self.roots.get_mut(index) else { break };
+            let now = Root::new(&root.given);
             // A file is watched by its directory, which reports a new file of the name.
-            let is_file = before.handle.is_some() && !before.is_directory && !now.is_directory;
-            if now.handle == before.handle || (is_file && now.real == before.real) {
+            let is_file = root.handle.is_some() && !root.is_directory && !now.is_directory;
+            if now.handle == root.handle || (is_file && now.real == root.real) {
                 continue;
             }
-            let before = std::mem::replace(&mut self.roots[index], now);
+            let exists = now.handle.is_some();
+            let before = std::mem::replace(root, now);
             if let Some(watcher) = &mut self.watcher
                 && before.is_directory
             {
                 // The system may have ended the watch.
                 drop(watcher.unwatch(&before.real));
             }
-            if self.roots[index].handle.is_some() {
+            if exists {
                 self.watch(index);
                 is_other = true;
             }
@@ -224,7 +225,7 @@ impl Watcher {
     }
 
     fn watch(&mut self, index: usize) {
-        let root = &self.roots[index];
+        let Some(root) = self.roots.get(index) else { return };
         let (path, mode) = root.watched();
         let is_around = |other: &Root| other.real != root.real && other.real.is_dir() && path.starts_with(&other.real);
         if self.roots.iter().any(is_around) {
