@@ -4,7 +4,7 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use super::model_name::{ModelName, date_at_end, family, is_effort, is_number, routed_host, without_mark};
+use super::model_name::{ModelName, date_at_end, is_effort, is_number, maker_of, routed_host, without_mark};
 use super::spelling::is_host;
 
 /// A line of the catalog: a model at a provider, with its names.
@@ -34,7 +34,7 @@ impl Names {
     /// The names of these lines. Where two lines spell a name differently, the spelling of the maker applies, then that of
     /// another provider with its own price, then the most frequent one of hosts.
     pub fn new<'a>(lines: impl Iterator<Item = Listed<'a>>) -> Self {
-        let is_of_maker = |line: &Listed<'_>| family(&key(line.model)).is_none_or(|maker| maker == line.provider);
+        let is_of_maker = |line: &Listed<'_>| maker_of(&key(line.model)).is_none_or(|maker| maker == line.provider);
         let (own, built_in): (Vec<_>, Vec<_>) = lines.partition(|line| line.is_own);
         let (hosts, others): (Vec<_>, Vec<_>) = built_in.into_iter().partition(|line| is_host(line.provider));
         let (makers, others): (Vec<_>, Vec<_>) = others.into_iter().partition(is_of_maker);
@@ -152,7 +152,7 @@ impl Names {
     fn find_at_bedrock(&self, name: &ModelName) -> Option<String> {
         let (vendor, model) = name.bedrock_model()?;
         let with_vendor = format!("{vendor}-{model}");
-        let names = if family(model).is_some() { [model, &with_vendor] } else { [&with_vendor, model] };
+        let names = if maker_of(model).is_some() { [model, &with_vendor] } else { [&with_vendor, model] };
         names.into_iter().find_map(|name| self.reduce(key(name)))
     }
 
@@ -263,7 +263,7 @@ fn part_at_end(key: &str) -> Option<usize> {
     }
     let (start, word) = key.rsplit_once('-')?;
     let is_version = word.strip_prefix('v').is_some_and(is_number);
-    let is_part = match (word, family(key)) {
+    let is_part = match (word, maker_of(key)) {
         // The last two: a number format, and Vertex' mark of other makers' models.
         ("latest" | "fp8" | "maas", _) | ("thinking", Some("anthropic" | "google")) => true,
         (_, Some("anthropic")) if is_version => true,

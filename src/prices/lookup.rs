@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::catalog::{Catalog, LONGEST_NAME};
 use super::entry::Entry;
-use super::model_name::{ModelName, family, is_vendor_of};
+use super::model_name::{ModelName, is_vendor_of, maker_of};
 use super::rule::Rule;
 use super::spelling::{fold, is_host, provider};
 use crate::base::time::Day;
@@ -67,7 +67,7 @@ impl Catalog {
     /// The entries with exactly this name. `logged` is the name in the log.
     fn find_exact(&self, name: &ModelName, logged: &str) -> Option<Found<'_>> {
         let folded = fold(&name.text);
-        let family = family(folded.rsplit('/').next().unwrap_or_default());
+        let maker = maker_of(folded.rsplit('/').next().unwrap_or_default());
         // 0: the price of the logged provider. 1: the price of the maker.
         let rank = |entry: &Entry| {
             if entry.provider.is_empty() || name.provider.as_deref() == Some(&entry.provider) {
@@ -79,17 +79,17 @@ impl Catalog {
             let is_of_maker = match name.vendor {
                 Some(vendor) => {
                     vendor == entry.provider
-                        || is_vendor_of(vendor, &entry.provider) && family == Some(entry.provider.as_str())
+                        || is_vendor_of(vendor, &entry.provider) && maker == Some(entry.provider.as_str())
                 }
                 // A provider that is not in the table is a user's own.
-                None => family.is_none_or(|maker| maker == entry.provider || provider(&entry.provider).is_none()),
+                None => maker.is_none_or(|maker| maker == entry.provider || provider(&entry.provider).is_none()),
             };
             is_of_maker.then_some(1)
         };
         let named = self.named(&folded);
         let mut entries: Vec<_> = named.filter_map(|(is_own, entry)| Some((rank(entry)?, is_own, entry))).collect();
         // A table of all hosts has the model of a maker at other prices, too: these come last if it has the maker's.
-        let is_of_other = |entry: &Entry| family.is_some_and(|maker| maker != entry.provider);
+        let is_of_other = |entry: &Entry| maker.is_some_and(|maker| maker != entry.provider);
         let has_maker = entries.iter().any(|(_, is_own, entry)| *is_own && !is_of_other(entry));
         entries.sort_by_key(|(rank, is_own, entry)| (*rank, *is_own && has_maker && is_of_other(entry), !is_own));
         let (best, _, first) = *entries.first()?;

@@ -39,7 +39,7 @@ pub use clock::Clock;
 pub use entry::Entry;
 pub use import::{ImportError, Table, TableKind};
 pub use lookup::Found;
-pub use model_name::without_host;
+pub use model_name::{maker_of, without_host};
 pub use pricing::{Priced, Pricer, Request, Terms, Unpriced};
 pub use rates::{LongContext, Period, Rates};
 pub use rule::Rule;

@@ -51,8 +51,9 @@ pub(super) fn routed_host(name: &str) -> Option<(&str, &str)> {
     is_host.then_some((start, word))
 }
 
-/// The maker of a model by the prefix of its name.
-pub(super) fn family(name: &str) -> Option<&'static str> {
+/// The maker of a model by the prefix of its name, in lower case and without a host or a vendor before it. `None` if the prefix is
+/// not known.
+pub fn maker_of(name: &str) -> Option<&'static str> {
     let begins = |prefix: &str| {
         name.strip_prefix(prefix).is_some_and(|rest| !rest.starts_with(|it: char| it.is_ascii_alphabetic()))
     };
@@ -248,9 +249,9 @@ impl ModelName {
         {
             return self.keep_start(start.len());
         }
-        let family = family(fold(text).rsplit('/').next().unwrap_or_default());
+        let maker = maker_of(fold(text).rsplit('/').next().unwrap_or_default());
         if let Some((start, variant)) = text.rsplit_once(':')
-            && (is_effort(variant) || matches!((variant, family), ("thinking" | "beta", Some("anthropic" | "google"))))
+            && (is_effort(variant) || matches!((variant, maker), ("thinking" | "beta", Some("anthropic" | "google"))))
         {
             return self.keep_start(start.len());
         }
@@ -267,7 +268,7 @@ impl ModelName {
         // An effort or a speed. Other makers have models with such names.
         let Some((start, word)) = text.rsplit_once(['-', ' ']) else { return false };
         let length = start.len();
-        match family {
+        match maker {
             Some("anthropic" | "google") if word == "thinking" => self.keep_start(length),
             Some("anthropic" | "google" | "openai" | "xai") if is_effort(word) => self.keep_start(length),
             Some("anthropic" | "openai") if word == "fast" => {

@@ -12,7 +12,7 @@ use crate::analysis::rows::{
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::model::session::Tokens;
-use crate::prices::{Catalog, Pricer, Rates, Request};
+use crate::prices::{Catalog, Pricer, Rates, Request, maker_of};
 use crate::store::frames::{TypedRows, computed_columns, events, for_each_batch, rows, tool_calls, turns};
 
 /// Texts as numbers: in rows, of which there are millions, they take less memory.
@@ -293,7 +293,7 @@ fn turns(
                 thread: turns.thread(row),
                 model: model.map(|model| models.number(model)),
                 is_subagent: turns.is_subagent(row),
-                is_of_openai: model.is_some_and(is_of_openai),
+                is_of_openai: model.and_then(maker_of) == Some("openai"),
                 is_failed: turns.stop_reason(row) == Some("error"),
                 miss: turns.cache_miss_reason(row).map(Miss::of),
                 calls: Count::new(turns.calls(row)),
@@ -309,11 +309,6 @@ fn turns(
         Ok(())
     })?;
     Ok((Sorted::new(found, |turn| Some(turn.number)), prices.rates))
-}
-
-/// Whether OpenAI made a model.
-fn is_of_openai(model: &str) -> bool {
-    ["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4"].iter().any(|start| model.starts_with(start))
 }
 
 fn place(paths: &mut Names, path: Option<&str>, line: Option<i64>) -> Place {
