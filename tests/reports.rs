@@ -13,7 +13,7 @@ use agentlogs::analysis::present::{Format, ReportStyle, Roles, Screen, TableStyl
 use agentlogs::analysis::reports::{
     self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, PriceAs, REPORTS, Report, Scope, Undated, WeekStart,
 };
-use agentlogs::base::time::{DAY, Time};
+use agentlogs::base::time::{DAY_MICROS, Time};
 use agentlogs::base::width::width;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
@@ -633,7 +633,7 @@ fn files_before_a_period_change_no_report() {
     let (divided, all) = (whole_of(true), whole_of(false));
     let last = partitions.iter().filter_map(|(_, end)| *end).map(Time::day).max().unwrap();
     let ends: BTreeSet<i32> = partitions.iter().filter_map(|(_, end)| *end).map(Time::day).collect();
-    let start_of = |day: i32| Time::from_micros(i64::from(day) * DAY);
+    let start_of = |day: i32| Time::from_micros(i64::from(day) * DAY_MICROS);
     let read = |day: i32| divided.since(start_of(day)).unwrap().partitions().len();
     let days: Vec<i32> = ends.into_iter().filter(|day| read(*day) < partitions.len()).collect();
     assert!(days.len() > 1, "some files are left out: {} partitions", partitions.len());
@@ -653,7 +653,7 @@ fn files_before_a_period_change_no_report() {
         assert_eq!(some.left_out, all.left_out, "{} since {day}", report.name);
     });
     for day in [1, 30, 60] {
-        let now = Time::from_micros(i64::from(last + day) * DAY);
+        let now = Time::from_micros(i64::from(last + day) * DAY_MICROS);
         let now = jiff::Timestamp::from_microsecond(now.micros()).unwrap().to_zoned(jiff::tz::TimeZone::UTC);
         let [some, all] = [&divided, &all].map(|tables| format!("{:?}", Overview::of(tables, &now).unwrap()));
         assert_eq!(some, all, "{day} days later");

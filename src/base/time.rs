@@ -8,8 +8,21 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A day, in microseconds.
-pub const DAY: i64 = 86_400_000_000;
+/// Lengths of time in microseconds, as [`Time::micros`] counts.
+pub const SECOND_MICROS: i64 = 1_000_000;
+/// See [`SECOND_MICROS`].
+pub const MINUTE_MICROS: i64 = 60 * SECOND_MICROS;
+/// See [`SECOND_MICROS`].
+pub const HOUR_MICROS: i64 = 60 * MINUTE_MICROS;
+/// See [`SECOND_MICROS`].
+pub const DAY_MICROS: i64 = 24 * HOUR_MICROS;
+
+/// Lengths of time in milliseconds, as [`Time::since`] and durations count.
+pub const MINUTE_MS: i64 = 60_000;
+/// See [`MINUTE_MS`].
+pub const HOUR_MS: i64 = 60 * MINUTE_MS;
+/// See [`MINUTE_MS`].
+pub const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// Microseconds since 1970-01-01T00:00:00Z. An `Option` of it has the same size: there is one in each row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,7 +104,7 @@ impl Time {
 
     /// The beginning of a day in UTC.
     pub fn start_of(date: Date) -> Self {
-        Self::from_micros(i64::from(days(date)) * DAY)
+        Self::from_micros(i64::from(days(date)) * DAY_MICROS)
     }
 
     /// Whether its text is one that [`Self::parse`] accepts.
@@ -103,7 +116,7 @@ impl Time {
     pub const fn day(self) -> i32 {
         #[expect(clippy::cast_possible_truncation, reason = "an i64 of microseconds has fewer days than an i32 holds")]
         {
-            self.micros().div_euclid(DAY) as i32
+            self.micros().div_euclid(DAY_MICROS) as i32
         }
     }
 
@@ -230,7 +243,7 @@ impl Day {
 
 impl fmt::Display for Day {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = Time::from_micros(i64::from(self.0) * DAY).to_string();
+        let text = Time::from_micros(i64::from(self.0) * DAY_MICROS).to_string();
         formatter.write_str(text.get(..10).unwrap_or(&text))
     }
 }

@@ -4,10 +4,11 @@
 use foldhash::HashMap;
 
 use super::rows::{Call, Turn};
+use crate::base::time::{HOUR_MICROS, MINUTE_MICROS};
 
-/// The pauses up to which providers keep a cache by default, and for an hour, in microseconds.
-const MINUTES_5: i64 = 5 * 60 * 1_000_000;
-const HOUR: i64 = 60 * 60 * 1_000_000;
+/// The pauses up to which providers keep a cache: by default, and for the higher price.
+const SHORT_CACHE_MICROS: i64 = 5 * MINUTE_MICROS;
+const LONG_CACHE_MICROS: i64 = HOUR_MICROS;
 
 /// A call above this duration is a long one.
 const LONG_MS: i64 = 60_000;
@@ -66,7 +67,7 @@ pub(super) fn prefill(turns: &[Turn], calls: &[Call]) -> (Option<Prefill>, Hits)
             sums.fresh = sums.fresh.saturating_add(grown).saturating_sub(output);
         }
         if let Some(pause) = pause(turn, &before) {
-            let range = usize::from(pause > MINUTES_5) + usize::from(pause > HOUR);
+            let range = usize::from(pause > SHORT_CACHE_MICROS) + usize::from(pause > LONG_CACHE_MICROS);
             for (sums, tokens) in [(&mut hits.prompt, context), (&mut hits.cached, cached)] {
                 if let Some(sum) = sums.get_mut(range) {
                     *sum = Some(sum.unwrap_or(0).saturating_add(tokens));

@@ -1,11 +1,10 @@
 //! Windows that no runtime logged, from the times of the turns: see docs/reports.md#computed-windows.
 
-use crate::base::time::Time;
+use crate::base::time::{DAY_MICROS, HOUR_MICROS, Time};
 
-const HOUR: i64 = 3_600_000_000;
-const FIVE_HOURS: i64 = 5 * HOUR;
+const FIVE_HOURS_MICROS: i64 = 5 * HOUR_MICROS;
 /// A week in microseconds.
-pub const WEEK: i64 = 7 * 24 * HOUR;
+pub const WEEK_MICROS: i64 = 7 * DAY_MICROS;
 
 /// A window, and the times of its first and its last turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,10 +21,13 @@ pub fn five_hours(times: impl Iterator<Item = Time>) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for time in times {
         match blocks.last_mut() {
-            Some(block) if after(block.starts_at, time) <= FIVE_HOURS && after(block.last, time) <= FIVE_HOURS => {
+            Some(block)
+                if after(block.starts_at, time) <= FIVE_HOURS_MICROS
+                    && after(block.last, time) <= FIVE_HOURS_MICROS =>
+            {
                 block.last = time;
             }
-            _ => blocks.push(block(time.micros().div_euclid(HOUR) * HOUR, FIVE_HOURS, time)),
+            _ => blocks.push(block(time.micros().div_euclid(HOUR_MICROS) * HOUR_MICROS, FIVE_HOURS_MICROS, time)),
         }
     }
     blocks
@@ -37,7 +39,7 @@ pub fn weeks(times: impl Iterator<Item = Time>) -> Vec<Block> {
     for time in times {
         match blocks.last_mut() {
             Some(block) if time < block.ends_at => block.last = time,
-            _ => blocks.push(block(i64::from(time.week()) * 24 * HOUR, WEEK, time)),
+            _ => blocks.push(block(i64::from(time.week()) * DAY_MICROS, WEEK_MICROS, time)),
         }
     }
     blocks
@@ -46,7 +48,7 @@ pub fn weeks(times: impl Iterator<Item = Time>) -> Vec<Block> {
 impl Block {
     /// Whether it is the current window of five hours: it has not ended, and the last turn was less than five hours ago.
     pub fn is_active_five_hours(&self, now: Time) -> bool {
-        self.starts_at <= now && now < self.ends_at && after(self.last, now) < FIVE_HOURS
+        self.starts_at <= now && now < self.ends_at && after(self.last, now) < FIVE_HOURS_MICROS
     }
 
     /// Whether it is the current week.

@@ -1,6 +1,6 @@
 //! One window of a limit, its rates and its projection.
 
-use crate::base::time::Time;
+use crate::base::time::{DAY_MS, HOUR_MS, MINUTE_MS, Time};
 
 /// A window of a subscription's limit.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,7 +99,6 @@ impl Window {
 /// The name of a window for people, from the runtime's word and its two ends. Windows are known by their length; of a word that
 /// has more parts, the rest is kept.
 pub fn window_label(name: &str, ends: Option<(Time, Time)>) -> String {
-    const HOUR: i64 = 3_600_000;
     const LENGTHS: [(&str, &str); 2] = [("five_hour", "5h"), ("seven_day", "week")];
     if let Some((rest, length)) = LENGTHS.iter().find_map(|(word, length)| Some((name.strip_prefix(word)?, length))) {
         return format!("{length}{}", rest.replace('_', " "));
@@ -108,10 +107,10 @@ pub fn window_label(name: &str, ends: Option<(Time, Time)>) -> String {
         return name.to_owned();
     }
     match ends.map(|(start, end)| end.since(start)) {
-        Some(length) if length == 7 * 24 * HOUR => "week".to_owned(),
-        Some(length) if length >= 48 * HOUR && length % (24 * HOUR) == 0 => format!("{}d", length / (24 * HOUR)),
-        Some(length) if length >= HOUR && length % HOUR == 0 => format!("{}h", length / HOUR),
-        Some(length) if length > 0 => format!("{}min", length / 60_000),
+        Some(length) if length == 7 * DAY_MS => "week".to_owned(),
+        Some(length) if length >= 2 * DAY_MS && length % DAY_MS == 0 => format!("{}d", length / DAY_MS),
+        Some(length) if length >= HOUR_MS && length % HOUR_MS == 0 => format!("{}h", length / HOUR_MS),
+        Some(length) if length > 0 => format!("{}min", length / MINUTE_MS),
         _ => name.to_owned(),
     }
 }

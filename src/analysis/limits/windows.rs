@@ -1,6 +1,6 @@
 //! All windows, logged and computed, with the turns in each.
 
-use super::blocks::{Block, WEEK, five_hours, weeks};
+use super::blocks::{Block, WEEK_MICROS, five_hours, weeks};
 use super::logged::{LimitWindows, Logged, State, limits};
 use super::rows::{ByRuntime, SessionNumbers, TurnFacts, for_each_turn, number_of, push, states, times};
 use super::window::{Spent, Window};
@@ -55,7 +55,7 @@ impl ActiveWindows {
         let limits = limits(states);
         let logged = limits.iter().flat_map(|limit| &limit.windows).filter(|window| window.contains(now));
         // Computed windows are not longer than a week.
-        let week_ago = Time::from_micros(now.micros().saturating_sub(WEEK));
+        let week_ago = Time::from_micros(now.micros().saturating_sub(WEEK_MICROS));
         let first = logged.filter_map(|window| window.starts_at).fold(week_ago, Time::min);
         Ok(Self { now, limits, numbers, first, times: ByRuntime::new(), recent: ByRuntime::new() })
     }

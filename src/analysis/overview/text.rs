@@ -10,7 +10,7 @@ use super::sums::Day;
 use super::tops::{self, List};
 use crate::analysis::limits::Window;
 use crate::analysis::present::{UNKNOWN, short, short_time, visible};
-use crate::base::time::Time;
+use crate::base::time::{DAY_MS, Time};
 
 /// The title of the chart.
 const TITLE: &str = "cost per day";
@@ -167,7 +167,6 @@ fn limit_cells(window: &Window, now: Time, look: &Look) -> [Option<String>; 5] {
 
 /// Whether a window is shorter than a day.
 fn is_short(window: &Window) -> bool {
-    const DAY_MS: i64 = 86_400_000;
     window.starts_at.zip(window.ends_at).is_some_and(|(start, end)| end.since(start) < DAY_MS)
 }
 

@@ -8,7 +8,7 @@ use super::currency::is_money;
 use super::escape::{formula_safe, harmless_json, visible};
 use super::number::grouped;
 use super::style::ReportStyle;
-use crate::base::time::Time;
+use crate::base::time::{DAY_MICROS, Time};
 use crate::store::frames::sessions;
 
 /// One value.
@@ -161,7 +161,7 @@ pub(super) fn is_number(dtype: &DataType) -> bool {
 }
 
 fn date(days: i32) -> String {
-    instant(i64::from(days) * 86_400_000_000, TimeUnit::Microseconds).chars().take(10).collect()
+    instant(i64::from(days) * DAY_MICROS, TimeUnit::Microseconds).chars().take(10).collect()
 }
 
 fn instant(value: i64, unit: TimeUnit) -> String {

@@ -15,7 +15,7 @@ use crate::analysis::outcomes::sets::set_of_task;
 use crate::analysis::rows::{
     Cost, KEY, NONE, ReportRows, SEPARATOR, Sessions, WeekStart, escaped, has_entry, is_named, known_sum, matches,
 };
-use crate::base::time::Time;
+use crate::base::time::{DAY_MICROS, Time};
 use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
 
 /// The rows of a report before they are grouped.
@@ -341,7 +341,7 @@ const LOCAL_TIME: DataType = DataType::Datetime(TimeUnit::Microseconds, None);
 
 /// The day of a time in microseconds, as days since 1970.
 const fn day_of(time: i64) -> i64 {
-    time.div_euclid(86_400_000_000)
+    time.div_euclid(DAY_MICROS)
 }
 
 /// Times in microseconds, in local time. The few changes of the UTC offset between the first and the last of them are looked up

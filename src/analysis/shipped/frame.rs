@@ -13,7 +13,7 @@ use super::session::{Call, Change, Session};
 use crate::analysis::rows::{
     Context, Extended, Find, Frames, KEY, NONE, ReportRows, SessionRows, Sessions, Sorted, Within, for_sessions, take,
 };
-use crate::base::time::{DAY, Time};
+use crate::base::time::{DAY_MICROS, Time};
 use crate::store::frames::{commits, computed_columns, file_changes, pull_requests, sessions, tool_calls};
 
 computed_columns! {
@@ -60,7 +60,7 @@ pub(super) const LINES_SURVIVING: &str = "shared_lines_surviving";
 /// Digits of a hash as it is shown.
 const SHOWN_DIGITS: i64 = 12;
 /// Commits are read from so long before the first session on.
-const BEFORE: i64 = DAY;
+const BEFORE: i64 = DAY_MICROS;
 
 /// The rows of some sessions.
 #[derive(Default)]

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::history::{Commit, History, PullRequest};
 use crate::base::line_sketch::count_common;
-use crate::base::time::DAY;
+use crate::base::time::DAY_MICROS;
 use crate::store::frames::commits;
 
 /// How long after a commit its squash may be made.
-const LATEST: i64 = 30 * DAY;
+const LATEST: i64 = 30 * DAY_MICROS;
 
 /// How a commit reached the default branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,7 +7,7 @@ pub(super) mod pull_request;
 pub(super) mod time;
 pub(super) mod trailer;
 
-/// A second, in microseconds.
-pub(super) const SECOND: i64 = 1_000_000;
+use crate::base::time::SECOND_MICROS;
+
 /// How far the clocks of a log and of a repository may differ.
-pub(super) const TOLERANCE: i64 = 120 * SECOND;
+pub(super) const TOLERANCE: i64 = 120 * SECOND_MICROS;

@@ -6,12 +6,10 @@ use super::attribute::{Attribution, Attributor};
 use super::history::{Commit, File, History, PullRequest, Repository};
 use super::outcome::Outcome;
 use super::rule::Rule;
-use super::rules::SECOND;
 use super::session::{Call, Change, Session};
 use crate::analysis::rows::Within;
-use crate::base::time::DAY;
+use crate::base::time::{DAY_MICROS as DAY, HOUR_MICROS as HOUR, SECOND_MICROS as SECOND};
 
-const HOUR: i64 = 3600 * SECOND;
 const REPOSITORY: &str = "github.com/acme/shop";
 
 /// A commit of one file with these lines, on the default branch.

@@ -3,11 +3,12 @@
 use super::cause::Cause;
 use super::causes::Causes;
 use super::rows::{INPUT, Miss, READ, Turn, WRITE};
+use crate::base::time::{HOUR_MICROS, MINUTE_MICROS};
 
-/// How long a cache is kept after its last use, in microseconds: five minutes, or an hour if a request paid for that. Source:
+/// How long a cache is kept after its last use: five minutes, or an hour if a request paid for that. Source:
 /// Anthropic's documentation of prompt caching; OpenAI documents five to ten minutes.
-const SHORT: i64 = 5 * 60_000_000;
-const LONG: i64 = 60 * 60_000_000;
+const SHORT_MICROS: i64 = 5 * MINUTE_MICROS;
+const LONG_MICROS: i64 = HOUR_MICROS;
 
 /// The fewest tokens that OpenAI caches. Source: OpenAI's documentation of prompt caching.
 const LEAST_OF_OPENAI: i64 = 1024;
@@ -16,7 +17,7 @@ const LEAST_OF_OPENAI: i64 = 1024;
 pub(super) fn lost(causes: &mut Causes<'_>) {
     let session = causes.session;
     for thread in causes.threads.clone() {
-        let mut ttl = SHORT;
+        let mut ttl = SHORT_MICROS;
         for (index, position) in thread.iter().enumerate() {
             let Some(turn) = session.turns.get(*position) else { continue };
             if turn.tokens[READ].get().is_none() || causes.budgets.get(*position).is_none_or(Option::is_none) {
@@ -34,7 +35,7 @@ pub(super) fn lost(causes: &mut Causes<'_>) {
             let before = index.checked_sub(1).and_then(|index| session.turns.get(*thread.get(index)?));
             if let Some(before) = before {
                 if before.write_1h.or_zero() > 0 {
-                    ttl = LONG;
+                    ttl = LONG_MICROS;
                 }
                 lost_between(causes, before, *position, ttl);
             }

@@ -1,6 +1,6 @@
 //! The first overview of a machine with many logs: the newest logs are read first, so that it is shown before all are read.
 
-use agentlogs::base::time::{DAY, Time};
+use agentlogs::base::time::{DAY_MICROS, Time};
 use agentlogs::ingest::Options;
 use agentlogs::input::discover::{Found, discover};
 use indicatif::DecimalBytes;
@@ -29,7 +29,7 @@ impl Newest {
     }
 
     fn among(found: &[Found], now: Time, many: u64) -> Option<Self> {
-        let since = Time::from_micros(now.micros().saturating_sub(DAYS * DAY));
+        let since = Time::from_micros(now.micros().saturating_sub(DAYS * DAY_MICROS));
         let is_older = |file: &&Found| file.modified_at.is_some_and(|written| written < since);
         let older: u64 = found.iter().filter(is_older).map(|file| file.bytes).sum();
         let newest: u64 = found.iter().map(|file| file.bytes).sum::<u64>() - older;
@@ -62,7 +62,7 @@ mod tests {
     }
 
     fn time(day: i64) -> Time {
-        Time::from_micros(day * DAY)
+        Time::from_micros(day * DAY_MICROS)
     }
 
     #[test]

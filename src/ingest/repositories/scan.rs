@@ -17,13 +17,13 @@ use super::problems::{Problem, Problems};
 use super::references::{References, read_references};
 use super::surviving;
 use super::walk::{Tips, newest, walk};
-use crate::base::time::{DAY, Time};
+use crate::base::time::{DAY_MICROS, Time};
 use crate::model::history::{Checkout, Commit, History, Identity};
 
 /// Before the first session of a repository.
-const BEFORE_SESSIONS: i64 = 30 * DAY;
+const BEFORE_SESSIONS: i64 = 30 * DAY_MICROS;
 /// Before the newest commit of a repository without sessions.
-const BEFORE_NEWEST: i64 = 365 * DAY;
+const BEFORE_NEWEST: i64 = 365 * DAY_MICROS;
 
 /// What is scanned.
 #[derive(Debug, Clone, Copy)]

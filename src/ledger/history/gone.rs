@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 
 use super::arrivals::Arrival;
-use crate::base::time::{DAY, Time};
+use crate::base::time::{DAY_MICROS, Time};
 use crate::model::history::{History, Lines};
 use crate::model::session::Operation;
 
 /// Lines that are gone after so long are gone soon.
-const SOON: i64 = 14 * DAY;
+const SOON: i64 = 14 * DAY_MICROS;
 
 /// Lines are followed for so many days. `report shipped --within` accepts no more.
 pub const FOLLOWED_DAYS: i64 = 90;
@@ -89,8 +89,9 @@ pub(super) fn gone<'a>(
 
 /// Removes lines from those that were added to a file before, the latest first.
 fn lose<'a>(of_file: &mut Vec<Added<'a>>, removed: &mut Lines, at: Time, found: &mut HashMap<&'a str, Gone>) {
-    let is_followed =
-        |added: &Added<'_>| added.rest.count() > 0 && at.micros() - added.merged_at.micros() <= FOLLOWED_DAYS * DAY;
+    let is_followed = |added: &Added<'_>| {
+        added.rest.count() > 0 && at.micros() - added.merged_at.micros() <= FOLLOWED_DAYS * DAY_MICROS
+    };
     of_file.retain(is_followed);
     for added in of_file.iter_mut().rev() {
         if removed.count() == 0 {

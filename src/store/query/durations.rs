@@ -2,6 +2,8 @@
 
 use polars::prelude::*;
 
+use crate::base::time::DAY_MICROS;
+
 /// The frame with durations as texts: `2 days 03:04:05.678`.
 ///
 /// # Errors
@@ -19,7 +21,7 @@ pub(super) fn with_texts_of_durations(frame: &DataFrame) -> PolarsResult<DataFra
 }
 
 fn text(micros: i64) -> String {
-    const DAY: u64 = 86_400_000_000;
+    const DAY: u64 = DAY_MICROS.unsigned_abs();
     let sign = if micros < 0 { "-" } else { "" };
     let micros = micros.unsigned_abs();
     let (days, rest) = (micros / DAY, micros % DAY);

@@ -5,10 +5,10 @@
 use super::TOLERANCE;
 use crate::analysis::shipped::history::History;
 use crate::analysis::shipped::session::Session;
-use crate::base::time::DAY;
+use crate::base::time::DAY_MICROS;
 
 /// How long after the session the next commit may be written.
-const LATEST: i64 = 3 * DAY;
+const LATEST: i64 = 3 * DAY_MICROS;
 
 /// The commits of the branch of a session, without merges. The default branch is no such branch. A session that printed the hash of a
 /// commit made one that is not known, and not the next one on its branch.

@@ -6,10 +6,10 @@ use super::TOLERANCE;
 use crate::analysis::shipped::history::{Commit, History};
 use crate::analysis::shipped::session::{Change, Session};
 use crate::base::line_sketch::count_common;
-use crate::base::time::DAY;
+use crate::base::time::DAY_MICROS;
 
 /// How long after a change it may be committed.
-const LATEST: i64 = 14 * DAY;
+const LATEST: i64 = 14 * DAY_MICROS;
 
 /// The commits that contain changes of a session.
 #[derive(Debug, Default)]

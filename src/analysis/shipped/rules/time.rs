@@ -1,11 +1,12 @@
 //! The commit was made while a call of the session ran that makes commits and printed no hash.
 
-use super::{SECOND, TOLERANCE};
+use super::TOLERANCE;
 use crate::analysis::shipped::history::History;
 use crate::analysis::shipped::session::{Call, Session};
+use crate::base::time::SECOND_MICROS;
 
 /// Times of commits are whole seconds, and the log is of the same machine.
-const ROUNDING: i64 = 5 * SECOND;
+const ROUNDING: i64 = 5 * SECOND_MICROS;
 
 /// The commits that were made during such calls, without merges.
 pub(in crate::analysis::shipped) fn commits(session: &Session, history: &History, own: &[usize]) -> Vec<usize> {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::Origin;
 use crate::adapters::shared::builder::Builder;
 use crate::base::text::Symbol;
-use crate::base::time::Time;
+use crate::base::time::{HOUR_MS, Time};
 use crate::base::zone::in_zone_of_iana;
 use crate::json::Raw;
 use crate::json::fields::{Number, Pairs, Text, When};
@@ -137,7 +137,7 @@ fn reached(text: &str, time: Option<Time>) -> Option<(Symbol, Option<Time>)> {
         "weekly" | "7-day" => WEEK.to_owned(),
         // The message of any window. Only the last five hours of a week are confused with the shorter window.
         "" | "usage" => {
-            let is_short = resets_at.zip(time).is_none_or(|(reset, time)| reset.since(time) <= 5 * 3_600_000);
+            let is_short = resets_at.zip(time).is_none_or(|(reset, time)| reset.since(time) <= 5 * HOUR_MS);
             if is_short { FIVE_HOURS.to_owned() } else { WEEK.to_owned() }
         }
         words => {
