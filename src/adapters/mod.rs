@@ -35,5 +35,5 @@ pub use driver::{Driver, Step, parse};
 pub use engine::{Adapter, Context, Fold, Hints, Parsed, Probe, RecordErrors, RecordKind, unknown};
 pub use formats::trials::results::{run_of, trial_of, trials_of};
 pub use formats::trials::verifier::{failed_tests, message_of_failed};
-pub use registry::{ADAPTERS, TABLES, maker_with_known_prices};
+pub use registry::{ADAPTERS, TABLES, WITH_UNLOGGED_WINDOWS, maker_with_known_prices};
 pub use unread::{newest_version, tested_version};

@@ -87,6 +87,9 @@ pub fn maker_with_known_prices(runtime: &str) -> Option<&'static str> {
     PRICES_OF_ONE_MAKER.iter().find(|(name, _)| *name == runtime).map(|(_, maker)| *maker)
 }
 
+/// Runtimes whose subscription has windows of five hours and of a week that their logs need not contain.
+pub static WITH_UNLOGGED_WINDOWS: &[&str] = &["claude"];
+
 /// The tables that contain sessions, where the runtime writes a database.
 pub static TABLES: &[Table] = &[
     continue_dev::dev_data::TOKENS,

@@ -4,16 +4,14 @@ use super::blocks::{Block, WEEK_MICROS, five_hours, weeks};
 use super::logged::{LimitWindows, Logged, State, limits};
 use super::rows::{ByRuntime, SessionNumbers, TurnFacts, for_each_turn, number_of, push, states, times};
 use super::window::{Spent, Window};
+use crate::adapters::WITH_UNLOGGED_WINDOWS;
 use crate::analysis::rows::{Cost, Frames, Table};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::base::time::Time;
 use crate::model::session::{add, add_money};
 use crate::store::frames::{limits, turns};
 
-/// Runtimes whose subscription has windows of five hours and of a week that their logs need not contain.
-const SUBSCRIPTIONS: &[&str] = &["claude"];
-
-/// The windows that are computed for these runtimes.
+/// The windows that are computed for runtimes whose logs need not contain them.
 static COMPUTED: [Computed; 2] = [
     Computed {
         name: "five_hour",
@@ -62,7 +60,7 @@ impl ActiveWindows {
 
     /// Adds a turn of a session, whose number replaces that of `turn`.
     pub fn add(&mut self, runtime: &str, session_id: Option<&str>, turn: TurnFacts) {
-        if SUBSCRIPTIONS.contains(&runtime) {
+        if WITH_UNLOGGED_WINDOWS.contains(&runtime) {
             push(&mut self.times, runtime, turn.time);
         }
         if turn.time >= self.first {
@@ -111,7 +109,7 @@ pub fn windows_of(tables: &Frames, scope: &Scope, cost: Cost) -> Result<(Vec<Win
     let undated = counted.count_undated()?;
     let has_other_filters = scope.only.iter().any(|filter| !of_runtimes(&filter));
     let all = if has_other_filters { rows(turns::TABLE, &of_runtime)?.rows } else { counted.rows.clone() };
-    let mut found = Windows::new(limits(states), times(all.clone(), SUBSCRIPTIONS)?);
+    let mut found = Windows::new(limits(states), times(all.clone(), WITH_UNLOGGED_WINDOWS)?);
     for_each_turn(counted.rows, &numbers, |runtime, turn| {
         found.count(runtime, turn);
         if !has_other_filters {
@@ -154,7 +152,7 @@ impl Windows {
         for times in times.values_mut() {
             times.sort_unstable();
         }
-        let computed = SUBSCRIPTIONS.iter().flat_map(|runtime| COMPUTED.iter().map(move |of| (*runtime, of)));
+        let computed = WITH_UNLOGGED_WINDOWS.iter().flat_map(|runtime| COMPUTED.iter().map(move |of| (*runtime, of)));
         let computed = computed.map(|(runtime, of)| {
             let is_unlogged =
                 |time: &Time| !limits.iter().any(|limit| limit.is_of(runtime, of.logged) && limit.contain(*time));
@@ -229,8 +227,8 @@ fn name(window: &Window) -> (&str, Option<&str>, &str, Option<&str>) {
 /// A logged window. One of a subscription's limit that is not of all models has no known turns.
 fn of_logged(window: &Logged, spent: Spent, last_turn: Option<Time>, now: Time) -> Window {
     let State { runtime, limit_id, window_name, plan, reached, .. } = window.last.clone();
-    let is_of_some_models =
-        SUBSCRIPTIONS.contains(&runtime.as_str()) && COMPUTED.iter().all(|computed| computed.logged != window_name);
+    let is_of_some_models = WITH_UNLOGGED_WINDOWS.contains(&runtime.as_str())
+        && COMPUTED.iter().all(|computed| computed.logged != window_name);
     let spent = if window.starts_at.is_none() || is_of_some_models { Spent::default() } else { spent.known() };
     Window {
         runtime,
