@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use super::command::ShellCommand;
 use super::kind::{self, Nested, Purpose};
 use super::redirections::Redirections;
-use super::skip::{options_with_values, skip_body, skip_command, skip_group, skip_options, skip_pattern};
+use super::skip::{options_with_values, skip_body, skip_change_of_directory, skip_command, skip_options, skip_pattern};
 use super::words::{Token, Tokens, substitutions};
 use crate::adapters::shared::history::{self, History};
 use crate::adapters::shared::{names, signs};
@@ -30,7 +30,7 @@ pub fn shell_command_of_words(words: &[Text<'_>]) -> ShellCommand {
         return shell_command(command.as_str());
     }
     let mut found = Found::default();
-    found.scan(words.iter().filter_map(Text::some).map(|word| Token::Word(Cow::Borrowed(word))), false, DEPTH);
+    found.scan(words.iter().filter_map(Text::some).map(|word| Token::Word(Cow::Borrowed(word))), DEPTH);
     ShellCommand::from(found).with_skill(words.iter().filter_map(Text::some))
 }
 
@@ -81,7 +81,7 @@ fn nested(depth: u32) -> Nested {
         scan_text: |command, depth| scan_text(command, depth).purpose,
         scan_words: |words, depth| {
             let mut found = Found::default();
-            found.scan(words.into_iter(), false, depth);
+            found.scan(words.into_iter(), depth);
             found.purpose
         },
     }
@@ -90,8 +90,17 @@ fn nested(depth: u32) -> Nested {
 /// Scans a command.
 fn scan_text(command: &str, depth: u32) -> Found {
     let mut found = Found::default();
-    found.scan(Tokens::new(command), false, depth);
+    found.scan(Tokens::new(command), depth);
     found
+}
+
+/// Where the next word of a command is.
+#[derive(Default)]
+struct Place {
+    /// Whether its simple command reads the output of another one.
+    is_piped: bool,
+    /// The number of `case`s around it.
+    cases: u32,
 }
 
 /// Whether a word can be the name of a program. Other words in its place may be text: a quoted sentence, a substitution.
@@ -101,104 +110,85 @@ fn is_program_name(word: &str) -> bool {
 
 impl Found {
     /// Adds the simple commands of a list of words and operators.
-    fn scan<'a>(&mut self, tokens: impl Iterator<Item = Token<'a>>, is_piped: bool, depth: u32) {
+    fn scan<'a>(&mut self, tokens: impl Iterator<Item = Token<'a>>, depth: u32) {
         let mut tokens = tokens.peekable();
-        let mut is_piped = is_piped;
-        // The number of `case`s around the command.
-        let mut cases = 0;
+        let mut place = Place::default();
         while let Some(token) = tokens.next() {
-            let word = match token {
-                Token::Word(word) => word,
-                Token::Pipe => {
-                    is_piped = true;
-                    continue;
-                }
-                Token::Open => continue,
-                Token::Close => {
-                    // The redirections of a subshell.
-                    skip_command(&mut tokens);
-                    continue;
-                }
-                Token::Function => {
-                    skip_body(&mut tokens);
-                    continue;
-                }
-                Token::EndOfBranch if cases > 0 => {
+            match token {
+                Token::Word(word) => self.add_word(word, &mut tokens, &mut place, depth),
+                Token::Pipe => place.is_piped = true,
+                Token::Open => {}
+                // The redirections of a subshell.
+                Token::Close => skip_command(&mut tokens),
+                Token::Function => skip_body(&mut tokens),
+                Token::EndOfBranch if place.cases > 0 => {
                     skip_pattern(&mut tokens);
-                    is_piped = false;
-                    continue;
+                    place.is_piped = false;
                 }
-                Token::Or | Token::End | Token::EndOfBranch => {
-                    is_piped = false;
-                    continue;
+                Token::Or | Token::End | Token::EndOfBranch => place.is_piped = false,
+            }
+        }
+    }
+
+    /// Adds what begins with a word: a command or a reserved word of the shell, or a simple command.
+    fn add_word<'a>(
+        &mut self,
+        word: Cow<'a, str>,
+        tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>,
+        place: &mut Place,
+        depth: u32,
+    ) {
+        self.has_words = true;
+        let name = base_name(&word);
+        match name {
+            "cd" | "pushd" => skip_change_of_directory(tokens),
+            "export" | "local" | "declare" | "readonly" => self.skip_words(tokens, depth),
+            "set" | "source" | "." | "exit" | "return" | "break" | "continue" => skip_command(tokens),
+            "[[" => {
+                self.add_test();
+                // Its parentheses and operators are not those of commands.
+                while tokens.next().is_some_and(|it| !matches!(it, Token::Word(word) if word == "]]")) {}
+            }
+            // `bin/test` is a program of the project.
+            "[" | "test" if is_of_shell(&word) => {
+                self.add_test();
+                self.skip_words(tokens, depth);
+            }
+            // Searches for a program, but does not run it.
+            "command" if tokens.next_if(is_lookup).is_some() => {
+                self.add_purpose(Purpose::of(CommandKind::Search));
+                skip_command(tokens);
+            }
+            "sudo" | "env" | "nohup" | "time" | "command" | "exec" | "nice" | "timeout" | "gtimeout" => {
+                skip_options(tokens, options_with_values(name));
+                if name.ends_with("timeout") {
+                    // Its duration.
+                    tokens.next_if(|it| matches!(it, Token::Word(_)));
                 }
-            };
-            self.has_words = true;
-            let name = base_name(&word);
-            match name {
-                "cd" | "pushd" => {
-                    skip_command(&mut tokens);
-                    // `cd … || exit 1`, `cd … || { echo no; exit 1; }`: the alternative is not the command.
-                    while tokens.next_if(|it| matches!(it, Token::Or)).is_some() {
-                        match tokens.peek() {
-                            Some(Token::Word(word)) if word == "{" => skip_group(&mut tokens),
-                            Some(Token::Open) => skip_group(&mut tokens),
-                            _ => skip_command(&mut tokens),
-                        }
-                    }
-                }
-                "export" | "local" | "declare" | "readonly" => self.skip_words(&mut tokens, depth),
-                "set" | "source" | "." | "exit" | "return" | "break" | "continue" => skip_command(&mut tokens),
-                "[[" => {
-                    self.add_test();
-                    // Its parentheses and operators are not those of commands.
-                    while tokens.next().is_some_and(|it| !matches!(it, Token::Word(word) if word == "]]")) {}
-                }
-                // `bin/test` is a program of the project.
-                "[" | "test" if is_of_shell(&word) => {
-                    self.add_test();
-                    self.skip_words(&mut tokens, depth);
-                }
-                // Searches for a program, but does not run it.
-                "command" if tokens.next_if(is_lookup).is_some() => {
-                    self.add_purpose(Purpose::of(CommandKind::Search));
-                    skip_command(&mut tokens);
-                }
-                "sudo" | "env" | "nohup" | "time" | "command" | "exec" | "nice" | "timeout" | "gtimeout" => {
-                    skip_options(&mut tokens, options_with_values(name));
-                    if name.ends_with("timeout") {
-                        // Its duration.
-                        tokens.next_if(|it| matches!(it, Token::Word(_)));
-                    }
-                    if name == "env" && !matches!(tokens.peek(), Some(Token::Word(_))) {
-                        // Prints the environment.
-                        self.add_purpose(Purpose::of(CommandKind::Read).piped(is_piped));
-                    }
-                }
-                "case" => {
-                    while tokens.next_if(|it| !matches!(it, Token::Word(word) if word == "in")).is_some() {}
-                    cases += 1;
-                    skip_pattern(&mut tokens);
-                }
-                "esac" => cases -= i32::from(cases > 0),
-                "function" => {
-                    while tokens.next_if(|it| !matches!(it, Token::Word(word) if word == "{")).is_some() {}
-                    skip_body(&mut tokens);
-                }
-                // `for NAME in WORDS`: its commands follow `do`.
-                "for" | "select" => self.skip_words(&mut tokens, depth),
-                // Reserved words around commands.
-                "{" | "}" | "!" | "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" => {}
-                _ if is_assignment(&word) => self.add_substitutions(&word, depth),
-                "" => {}
-                // The name of a function.
-                _ if matches!(tokens.peek(), Some(Token::Function)) => {}
-                _ => {
-                    if !name.is_empty() {
-                        self.add_command(word, &mut tokens, is_piped, depth);
-                    }
+                if name == "env" && !matches!(tokens.peek(), Some(Token::Word(_))) {
+                    // Prints the environment.
+                    self.add_purpose(Purpose::of(CommandKind::Read).piped(place.is_piped));
                 }
             }
+            "case" => {
+                while tokens.next_if(|it| !matches!(it, Token::Word(word) if word == "in")).is_some() {}
+                place.cases += 1;
+                skip_pattern(tokens);
+            }
+            "esac" => place.cases = place.cases.saturating_sub(1),
+            "function" => {
+                while tokens.next_if(|it| !matches!(it, Token::Word(word) if word == "{")).is_some() {}
+                skip_body(tokens);
+            }
+            // `for NAME in WORDS`: its commands follow `do`.
+            "for" | "select" => self.skip_words(tokens, depth),
+            // Reserved words around commands.
+            "{" | "}" | "!" | "if" | "then" | "elif" | "else" | "fi" | "while" | "until" | "do" | "done" => {}
+            _ if is_assignment(&word) => self.add_substitutions(&word, depth),
+            "" => {}
+            // The name of a function.
+            _ if matches!(tokens.peek(), Some(Token::Function)) => {}
+            _ => self.add_command(word, tokens, place.is_piped, depth),
         }
     }
 

@@ -9,6 +9,18 @@ pub(super) fn skip_command<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<
     while tokens.next_if(|it| matches!(it, Token::Word(_))).is_some() {}
 }
 
+/// Skips the rest of `cd …`. In `cd … || exit 1` and `cd … || { echo no; exit 1; }` the alternative is not the command.
+pub(super) fn skip_change_of_directory<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) {
+    skip_command(tokens);
+    while tokens.next_if(|it| matches!(it, Token::Or)).is_some() {
+        match tokens.peek() {
+            Some(Token::Word(word)) if word == "{" => skip_group(tokens),
+            Some(Token::Open) => skip_group(tokens),
+            _ => skip_command(tokens),
+        }
+    }
+}
+
 /// Skips the pattern of a branch of `case`, unless that was the last branch.
 pub(super) fn skip_pattern<'a>(tokens: &mut Peekable<impl Iterator<Item = Token<'a>>>) {
     while tokens.next_if(|it| matches!(it, Token::End | Token::Open)).is_some() {}
