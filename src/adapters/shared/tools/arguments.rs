@@ -53,8 +53,8 @@ impl From<ShellCommand> for Subject {
 /// The arguments of a call that were read with it, if there are any, and their bytes in the log.
 pub type ToolArguments<'a> = WithRaw<'a, Option<Box<Arguments<'a>>>>;
 
-/// The names of arguments. If several name a file or a command, the first one in this order that is not empty is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+/// The names of arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(field_identifier, rename_all = "snake_case")]
 enum Argument {
     FilePath,
@@ -80,6 +80,47 @@ enum Argument {
     Other,
 }
 
+/// What an argument states. If several arguments of a call state a file, a command or a skill, the one with the lowest number
+/// that is not empty is used.
+enum Role {
+    File(u8),
+    Command(u8),
+    Skill(u8),
+    Url,
+    PatchText,
+    Input,
+    Content,
+    SubagentType,
+    Other,
+}
+
+/// A higher number than that of any argument.
+const NO_ARGUMENT: u8 = u8::MAX;
+
+impl Argument {
+    const fn role(self) -> Role {
+        match self {
+            Self::FilePath => Role::File(0),
+            Self::Path => Role::File(1),
+            Self::FilePathInCamelCase => Role::File(2),
+            Self::NotebookPath => Role::File(3),
+            Self::AbsolutePath => Role::File(4),
+            Self::Command => Role::Command(0),
+            Self::Cmd => Role::Command(1),
+            Self::Keystrokes => Role::Command(2),
+            Self::Skill => Role::Skill(0),
+            Self::SkillName => Role::Skill(1),
+            Self::Name => Role::Skill(2),
+            Self::Url => Role::Url,
+            Self::PatchText => Role::PatchText,
+            Self::Input => Role::Input,
+            Self::Content => Role::Content,
+            Self::SubagentType => Role::SubagentType,
+            Self::Other => Role::Other,
+        }
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct It;
@@ -92,39 +133,39 @@ impl<'de: 'a, 'a> Deserialize<'de> for Arguments<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut arguments = Arguments::default();
-                let (mut file, mut command, mut skill) = (Argument::Other, Argument::Other, Argument::Other);
+                let (mut file, mut command, mut skill) = (NO_ARGUMENT, NO_ARGUMENT, NO_ARGUMENT);
                 let mut seen = 0_u32;
                 while let Some(name) = map.next_key::<Argument>()? {
                     let bit = 1 << name as u32;
-                    if name == Argument::Other || seen & bit != 0 {
-                        // The first value of a repeated name is used.
-                        map.next_value::<IgnoredAny>()?;
-                        continue;
-                    }
+                    // The first value of a repeated name is used.
+                    let role = if seen & bit == 0 { name.role() } else { Role::Other };
                     seen |= bit;
-                    match name {
-                        name if name <= Argument::AbsolutePath => {
+                    match role {
+                        Role::File(number) => {
                             let text: Text<'de> = map.next_value()?;
-                            if name < file && text.some().is_some() {
-                                (file, arguments.file) = (name, text);
+                            if number < file && text.some().is_some() {
+                                (file, arguments.file) = (number, text);
                             }
                         }
-                        name if name <= Argument::Keystrokes => {
+                        Role::Command(number) => {
                             let raw: Raw<'de> = map.next_value()?;
-                            if name < command && !raw.is_empty() {
-                                (command, arguments.command) = (name, raw);
+                            if number < command && !raw.is_empty() {
+                                (command, arguments.command) = (number, raw);
                             }
                         }
-                        Argument::Url => arguments.url = map.next_value()?,
-                        Argument::PatchText => arguments.patch_text = map.next_value()?,
-                        Argument::Input => arguments.input = map.next_value()?,
-                        Argument::Content => arguments.content = map.next_value()?,
-                        Argument::SubagentType => arguments.subagent_type = map.next_value()?,
-                        name => {
+                        Role::Skill(number) => {
                             let text: Text<'de> = map.next_value()?;
-                            if name < skill && text.some().is_some() {
-                                (skill, arguments.skill) = (name, text);
+                            if number < skill && text.some().is_some() {
+                                (skill, arguments.skill) = (number, text);
                             }
+                        }
+                        Role::Url => arguments.url = map.next_value()?,
+                        Role::PatchText => arguments.patch_text = map.next_value()?,
+                        Role::Input => arguments.input = map.next_value()?,
+                        Role::Content => arguments.content = map.next_value()?,
+                        Role::SubagentType => arguments.subagent_type = map.next_value()?,
+                        Role::Other => {
+                            map.next_value::<IgnoredAny>()?;
                         }
                     }
                 }
