@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::base::rows::Rows;
-use crate::base::text::{LONGEST, SharedStr, Symbol};
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 pub use crate::model::call::{CallStatus, CommandKind, FileChange, Operation, ToolCall};
 pub use crate::model::capabilities::Capabilities;
@@ -185,65 +185,6 @@ impl SessionResult {
     pub fn only_model(&self) -> Option<Symbol> {
         let first = self.turns.iter().find_map(|turn| turn.model.clone())?;
         self.turns.iter().all(|turn| turn.model.as_ref() == Some(&first)).then_some(first)
-    }
-
-    /// The approximate size of its texts and totals in bytes, without words that rows share.
-    pub fn text_bytes(&self) -> usize {
-        let text = |text: &Option<SharedStr>| text.as_ref().map_or(0, SharedStr::len);
-        let own = |word: &Symbol| if word.len() > LONGEST { word.len() } else { 0 };
-        let word = |word: &Option<Symbol>| word.as_ref().map_or(0, own);
-        let own_texts = [
-            &self.prompt,
-            &self.text,
-            &self.cwd,
-            &self.git_branch,
-            &self.repository,
-            &self.host,
-            &self.user_name,
-            &self.entrypoint,
-            &self.runtime_version,
-        ];
-        let names = self
-            .labels
-            .iter()
-            .chain(&self.typed_message_ids)
-            .chain(self.prompt_candidates.keys())
-            .chain([&self.session_id]);
-        let mut bytes: usize = own_texts.into_iter().flatten().chain(names).map(String::len).sum();
-        bytes += self.subagents.iter().map(own).sum::<usize>();
-        for total in &self.totals {
-            bytes += total.key.len() + total.models.len() * size_of::<ModelTotal>();
-            bytes += total.models.iter().map(|model| word(&model.model)).sum::<usize>();
-        }
-        for turn in &self.turns {
-            bytes += text(&turn.message_id) + text(&turn.request_id);
-            bytes += turn.details.as_ref().map_or(0, |_| size_of::<Details>());
-            bytes += word(&turn.agent)
-                + word(&turn.agent_id)
-                + word(&turn.provider)
-                + word(&turn.model)
-                + word(&turn.effort);
-            bytes += word(&turn.stop_reason) + word(&turn.service_tier) + word(&turn.speed) + word(&turn.inference_geo);
-        }
-        for call in &self.tool_calls {
-            bytes += text(&call.commits)
-                + call.call_id.len()
-                + text(&call.message_id)
-                + text(&call.target)
-                + text(&call.args)
-                + text(&call.result);
-            bytes += own(&call.tool) + own(&call.category) + word(&call.agent) + word(&call.mcp_server);
-        }
-        for event in &self.events {
-            bytes +=
-                text(&event.key) + text(&event.call_id) + text(&event.message) + word(&event.agent) + word(&event.code);
-        }
-        for limit in &self.limits {
-            bytes += text(&limit.key) + own(&limit.window_name);
-            bytes += word(&limit.limit_id) + word(&limit.plan) + word(&limit.reached);
-        }
-        bytes += self.pull_requests.iter().map(SharedStr::len).sum::<usize>();
-        bytes + self.file_changes.iter().map(|it| it.path.len() + text(&it.line_sketch)).sum::<usize>()
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 
-use crate::model::session::SessionResult;
+use super::footprint::footprint;
 use crate::model::source::Source;
 use crate::store::archive::error::Error;
-use crate::store::archive::facts::{Chunks, codec, rows_of};
+use crate::store::archive::facts::{Chunks, codec};
 use crate::store::archive::index::IndexEntry;
 
 /// Memory for staged sources, in bytes. If they take more, all of them are written to the spool: a run with so many sources would
@@ -137,25 +137,4 @@ impl FactsLocation {
             Self::Part => stored,
         }
     }
-}
-
-/// About how much memory a source takes, in bytes.
-fn footprint(source: &Source) -> usize {
-    const SOURCE: usize = 3_500;
-    const SESSION: usize = 1_200;
-    const ROW: usize = 256;
-    const CHANGE: usize = 112;
-    const TOTAL: usize = 512;
-    const NAME: usize = 64;
-    let of_session = |session: &SessionResult| {
-        let names = session.prompts.len()
-            + session.prompt_candidates.len()
-            + session.typed_message_ids.len()
-            + session.subagents.len()
-            + session.labels.len();
-        let hashes = session.recording.as_ref().map_or(0, |recording| recording.len() * size_of::<u64>());
-        let changes = session.file_changes.len() * CHANGE;
-        SESSION + changes + session.totals.len() * TOTAL + names * NAME + hashes + session.text_bytes()
-    };
-    SOURCE + rows_of(&source.sessions) * ROW + source.sessions.iter().map(of_session).sum::<usize>()
 }
