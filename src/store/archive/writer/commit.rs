@@ -61,9 +61,9 @@ impl Writer {
             |manifest: &Manifest| manifest.version == VERSION && manifest.settled_with == settled_with;
         let is_current = !self.settles_all && before.is_some_and(|snapshot| is_of_this_program(&snapshot.manifest));
         if is_current && staged.is_empty() && removed.is_empty() {
-            let mut dirty = BTreeSet::new();
-            let (problems, is_damaged) = self.verify(&mut dirty)?;
-            if let Some(Snapshot { manifest, .. }) = before.filter(|_| dirty.is_empty()) {
+            let mut parts_to_rewrite = BTreeSet::new();
+            let (problems, is_damaged) = self.verify(&mut parts_to_rewrite)?;
+            if let Some(Snapshot { manifest, .. }) = before.filter(|_| parts_to_rewrite.is_empty()) {
                 // A process that was interrupted may have left the link as it was before.
                 self.archive.link_current(manifest.generation);
                 let sums = manifest.sums();
@@ -80,10 +80,10 @@ impl Writer {
                 });
             }
         }
-        let (mut items, mut dirty) = self.plan(staged, &removed, is_current)?;
-        let (problems, is_damaged) = self.verify(&mut dirty)?;
-        self.read_links(&mut items, &dirty)?;
-        let plan = Plan::of(items, dirty);
+        let mut draft = self.draft(staged, &removed, is_current)?;
+        let (problems, is_damaged) = self.verify(&mut draft.parts_to_rewrite)?;
+        self.read_links(&mut draft)?;
+        let plan = Plan::of(draft);
         let (mut manifest, sources, verdicts) = self.write_parts(plan, settled_with, &catalog)?;
         let WrittenVerdicts { unmatched, removed: removed_verdicts, repeated: repeated_verdicts } = verdicts;
         self.finish(&mut manifest)?;
@@ -110,7 +110,7 @@ impl Writer {
         let mut sources: Vec<(String, Box<IndexEntry>)> = Vec::new();
         let mut new_positions = BTreeMap::new();
         for (position, part) in self.state.parts().iter().enumerate() {
-            if !plan.dirty.contains(&position) {
+            if !plan.parts_to_rewrite.contains(&position) {
                 new_positions.insert(position, manifest.parts.len());
                 manifest.parts.push(part.clone());
             }

@@ -53,6 +53,14 @@ impl Item {
     }
 }
 
+/// The sources of the next generation before they are divided, and the parts that are written again.
+pub struct Draft {
+    /// By path.
+    pub items: Vec<Item>,
+    /// Positions of parts of the current generation.
+    pub parts_to_rewrite: BTreeSet<usize>,
+}
+
 /// The sources of the next generation.
 pub struct Plan {
     /// Sources of parts that stay as they are.
@@ -62,7 +70,7 @@ pub struct Plan {
     /// Sources with imported verdicts. Their sessions may have changed, so they are always written again, after all others.
     pub verdicts: Vec<Item>,
     /// Positions of the parts of the current generation that are written again.
-    pub dirty: BTreeSet<usize>,
+    pub parts_to_rewrite: BTreeSet<usize>,
 }
 
 impl Writer {
@@ -71,55 +79,57 @@ impl Writer {
     ///
     /// # Errors
     /// When the links of a part cannot be read.
-    pub(super) fn plan(
+    pub(super) fn draft(
         &mut self,
         staged: impl IntoIterator<Item = (String, StagedSource)>,
         removed: &BTreeSet<String>,
         is_current: bool,
-    ) -> Result<(Vec<Item>, BTreeSet<usize>), Error> {
+    ) -> Result<Draft, Error> {
         let new: Vec<Item> = staged
             .into_iter()
             .filter(|(path, _)| !removed.contains(path))
             .map(|(path, StagedSource { entry, facts })| Item { path, entry, facts, group: 0, is_alone: false })
             .collect();
         let parts = self.state.parts();
-        let mut dirty: BTreeSet<usize> = if is_current { BTreeSet::new() } else { (0..parts.len()).collect() };
+        let mut parts_to_rewrite: BTreeSet<usize> =
+            if is_current { BTreeSet::new() } else { (0..parts.len()).collect() };
         let small = small_parts(parts.iter().map(|part| part.files.get(FACTS).map(|file| file.bytes)));
         let mut items = Vec::with_capacity(self.state.sources.len() + new.len());
         let is_replaced = |path: &str| new.binary_search_by(|item| item.path.as_str().cmp(path)).is_ok();
         for (path, entry) in std::mem::take(&mut self.state.sources) {
             if removed.contains(&path) || is_replaced(&path) {
-                dirty.insert(entry.facts.part);
+                parts_to_rewrite.insert(entry.facts.part);
             } else {
                 items.push(Item { path, entry, facts: FactsLocation::Part, group: 0, is_alone: false });
             }
         }
         // A new source changes the parts of the sources that it is linked to. Sources that are linked to these are in the same parts.
-        dirty.extend(items.iter().filter(|item| item.entry.has_verdicts).map(|item| item.entry.facts.part));
+        parts_to_rewrite.extend(items.iter().filter(|item| item.entry.has_verdicts).map(|item| item.entry.facts.part));
         let links: HashSet<u64> = new.iter().flat_map(|item| item.known_links().iter().copied()).collect();
-        let others: Vec<usize> =
-            (0..self.state.parts().len()).filter(|part| !links.is_empty() && !dirty.contains(part)).collect();
+        let others: Vec<usize> = (0..self.state.parts().len())
+            .filter(|part| !links.is_empty() && !parts_to_rewrite.contains(part))
+            .collect();
         let is_linked = |part: &usize| Ok((*part, self.state.links_of(*part)?.iter().any(|link| links.contains(link))));
         let others = others.par_iter().map(is_linked).collect::<Result<Vec<_>, Error>>()?;
-        dirty.extend(others.into_iter().filter(|(_, is_linked)| *is_linked).map(|(part, _)| part));
+        parts_to_rewrite.extend(others.into_iter().filter(|(_, is_linked)| *is_linked).map(|(part, _)| part));
         if small.len() > MAX_SMALL_PARTS {
-            dirty.extend(small);
+            parts_to_rewrite.extend(small);
         }
         items.extend(new);
         items.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok((items, dirty))
+        Ok(Draft { items, parts_to_rewrite })
     }
 
     /// Reads the links of the sources whose parts are written again.
     ///
     /// # Errors
     /// When they cannot be read or are damaged.
-    pub(super) fn read_links(&self, items: &mut [Item], dirty: &BTreeSet<usize>) -> Result<(), Error> {
+    pub(super) fn read_links(&self, draft: &mut Draft) -> Result<(), Error> {
         let mut links: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
-        for item in items {
+        for item in &mut draft.items {
             let part = item.entry.facts.part;
             let Links::Stored(positions) = &item.entry.links else { continue };
-            if !dirty.contains(&part) {
+            if !draft.parts_to_rewrite.contains(&part) {
                 continue;
             }
             let of_part = match links.entry(part) {
@@ -144,8 +154,9 @@ fn small_parts(facts: impl Iterator<Item = Option<u64>>) -> Vec<usize> {
 
 impl Plan {
     /// Separates the sources whose parts are written again.
-    pub fn of(items: Vec<Item>, dirty: BTreeSet<usize>) -> Self {
-        let is_changed = |item: &Item| item.is_new() || dirty.contains(&item.entry.facts.part);
+    pub fn of(draft: Draft) -> Self {
+        let Draft { items, parts_to_rewrite } = draft;
+        let is_changed = |item: &Item| item.is_new() || parts_to_rewrite.contains(&item.entry.facts.part);
         let (changed, kept): (Vec<_>, Vec<_>) = items.into_iter().partition(is_changed);
         let (verdicts, mut changed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|item| item.entry.has_verdicts);
         let groups = ledger::groups(changed.iter().map(Item::known_links));
@@ -159,6 +170,6 @@ impl Plan {
                 item.is_alone = true;
             }
         }
-        Self { kept, changed, verdicts, dirty }
+        Self { kept, changed, verdicts, parts_to_rewrite }
     }
 }

@@ -11,17 +11,17 @@ use crate::store::archive::layout::{FACTS, INDEX};
 
 impl Writer {
     /// Verifies the files of parts that are to stay as they are, by `Part::verified_file`. If only tables of a part are damaged, they are
-    /// computed again from its facts: the part becomes dirty. If only its facts are, its tables stay. Returns the damage, and whether
+    /// computed again from its facts: the part is added to `parts_to_rewrite`. If only its facts are, its tables stay. Returns the damage, and whether
     /// some of it stays.
     ///
     /// # Errors
     /// When an index is damaged, or both the facts and tables of a part, or a file cannot be read.
-    pub(super) fn verify(&self, dirty: &mut BTreeSet<usize>) -> Result<(Vec<Problem>, bool), Error> {
+    pub(super) fn verify(&self, parts_to_rewrite: &mut BTreeSet<usize>) -> Result<(Vec<Problem>, bool), Error> {
         let Some(Snapshot { folder, manifest, .. }) = &self.state.snapshot else {
             return Ok((Vec::new(), false));
         };
         let damaged = manifest.parts.par_iter().enumerate().map(|(index, part)| {
-            let kinds = part.files.keys().filter(|_| !dirty.contains(&index));
+            let kinds = part.files.keys().filter(|_| !parts_to_rewrite.contains(&index));
             let damaged = kinds.filter_map(|kind| Some((kind.as_str(), part.verified_file(folder, kind).err()?)));
             (index, damaged.collect::<Vec<_>>())
         });
@@ -37,7 +37,7 @@ impl Writer {
                     return Err(Error::Damaged { path, error });
                 }
                 let then = if has_facts {
-                    dirty.insert(index);
+                    parts_to_rewrite.insert(index);
                     "the table is written again from the facts of its sources"
                 } else if has_tables && path.exists() {
                     is_damaged = true;
