@@ -8,7 +8,29 @@ use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
 use crate::ledger::merge::limits::LimitId;
+use crate::ledger::part::SessionPart;
 use crate::model::session::{Event, Identity, Limit, Tokens, ToolCall, Turn};
+
+/// Whether rows of a part can be copies of rows of the other parts of its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PartKind {
+    /// The session has no other part.
+    Only,
+    /// One of several, a recording. Copied recordings were removed as a whole: its calls, and its turns without an identity, are new.
+    Recording,
+    /// One of several. It can repeat any row of another part.
+    Log,
+}
+
+impl PartKind {
+    pub(super) fn of(part: &SessionPart, part_count: usize) -> Self {
+        match part_count {
+            1 => Self::Only,
+            _ if part.session.recording.is_some() => Self::Recording,
+            _ => Self::Log,
+        }
+    }
+}
 
 /// The rows of a session so far, by their identities.
 #[derive(Default)]
@@ -24,11 +46,10 @@ pub(super) struct KnownRows {
 }
 
 impl KnownRows {
-    /// The index of a turn, which is `next` if the turn is new. Copied recordings were removed as a whole, so a turn of
-    /// a recording without an identity is always new.
-    pub fn turn(&mut self, source: usize, turn: &Turn, is_recording: bool, next: usize) -> usize {
+    /// The index of a turn, which is `next` if the turn is new.
+    pub fn turn(&mut self, source: usize, turn: &Turn, kind: PartKind, next: usize) -> usize {
         match &turn.identity {
-            Identity::Unique if is_recording => next,
+            Identity::Unique if kind != PartKind::Log => next,
             Identity::Unique => {
                 let name = self.name_unnamed(source, turn);
                 *self.unnamed_turns.entry(name).or_insert(next)
@@ -103,11 +124,11 @@ mod tests {
         let mut indexes = Vec::new();
         let mut next = 0;
         for (source, time) in [(0, 1), (0, 1), (0, 2), (1, 1), (1, 1), (1, 1), (1, 2)] {
-            let index = known.turn(source, &turn(time), false, next);
+            let index = known.turn(source, &turn(time), PartKind::Log, next);
             next += usize::from(index == next);
             indexes.push(index);
         }
         assert_eq!(indexes, [0, 1, 2, 0, 1, 3, 2]);
-        assert_eq!(known.turn(2, &turn(1), true, next), next);
+        assert_eq!(known.turn(2, &turn(1), PartKind::Recording, next), next);
     }
 }

@@ -5,7 +5,7 @@ use std::mem;
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::calls::CallIds;
-use super::copies::{KnownRows, are_distinct};
+use super::copies::{KnownRows, PartKind, are_distinct};
 use super::session_facts::{Ending, SessionFacts};
 use crate::base::rows::Rows;
 use crate::ledger::duplicates::RowOrigin;
@@ -45,14 +45,15 @@ impl MergedSession {
             total_keys: HashSet::new(),
         };
         let mut known = KnownRows::default();
-        let is_only = parts.len() == 1;
+        let part_count = parts.len();
         for part in parts {
             let (source, rows, known_rows) = (part.source, part.row_count(), merged.row_count());
             let origin = &mut origins[source];
             origin.rows += rows + usize::from(part.transferred_to.is_some());
             let other = part.transferred_to.or((merged.source != source).then_some(merged.source));
             origin.other = origin.other.or(other);
-            merged.add_part(part, &mut known, is_only);
+            let kind = PartKind::of(&part, part_count);
+            merged.add_part(part, &mut known, kind);
             origin.own += merged.row_count() - known_rows;
         }
         merged
@@ -63,15 +64,14 @@ impl MergedSession {
         rows + self.facts.session.prompts.len() + self.total_keys.len()
     }
 
-    /// Adds the rows and facts of a part. `is_only`: the session has no other part.
-    fn add_part(&mut self, part: SessionPart, known: &mut KnownRows, is_only: bool) {
+    /// Adds the rows and facts of a part.
+    fn add_part(&mut self, part: SessionPart, known: &mut KnownRows, kind: PartKind) {
         let SessionPart { source, mut session, is_supplement, .. } = part;
-        let is_recording = session.recording.is_some();
         let ending = Ending::of(&session);
-        let has_copies = !is_only || !are_distinct(&session.turns);
+        let has_copies = kind != PartKind::Only || !are_distinct(&session.turns);
         let turns = mem::take(&mut session.turns).into_iter();
         let turn_indexes: Vec<usize> = if has_copies {
-            turns.map(|turn| self.add_turn(source, turn, is_recording, known)).collect()
+            turns.map(|turn| self.add_turn(source, turn, kind, known)).collect()
         } else {
             self.turns = turns.map(|turn| (source, turn)).collect();
             (0..self.turns.len()).collect()
@@ -83,10 +83,8 @@ impl MergedSession {
         for mut call in mem::take(&mut session.tool_calls) {
             call.turn = new_turn(call.turn);
             let next = self.calls.len();
-            // Copied recordings were removed as a whole: the calls of the others are different ones, even with equal
-            // ids.
-            let is_distinct = is_only || is_recording;
-            let index = if is_distinct { next } else { known.call(&mut call_ids, &call, next) };
+            // Calls of a recording or of the only part are different ones, even with equal ids.
+            let index = if kind == PartKind::Log { known.call(&mut call_ids, &call, next) } else { next };
             if index == next {
                 self.calls.push((source, call));
             } else {
@@ -108,7 +106,7 @@ impl MergedSession {
         }
         let limits = mem::take(&mut session.limits).into_iter().filter(|limit| known.is_new_limit(limit));
         self.limits.extend(limits.map(|limit| (source, limit)));
-        if !is_only && session.totals.iter().any(|total| total.kind == TotalKind::Process) {
+        if kind != PartKind::Only && session.totals.iter().any(|total| total.kind == TotalKind::Process) {
             self.recorded.extend(turn_indexes.iter().map(|turn| (source, *turn)));
         }
         self.total_keys.extend(session.totals.iter().map(|total| total.key.clone()));
@@ -121,9 +119,9 @@ impl MergedSession {
     }
 
     /// Adds a turn, or merges it into its copy. Returns its index.
-    fn add_turn(&mut self, source: usize, turn: Box<Turn>, is_recording: bool, known: &mut KnownRows) -> usize {
+    fn add_turn(&mut self, source: usize, turn: Box<Turn>, kind: PartKind, known: &mut KnownRows) -> usize {
         let next = self.turns.len();
-        let index = known.turn(source, &turn, is_recording, next);
+        let index = known.turn(source, &turn, kind, next);
         if index == next {
             self.turns.push((source, turn));
         } else {
