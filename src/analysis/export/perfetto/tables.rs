@@ -2,10 +2,10 @@
 
 use polars::prelude::*;
 
-use crate::analysis::export::by_session::BySession;
-use crate::analysis::export::verdicts::{self, with_verdicts};
+use crate::analysis::export::by_session::SessionTables;
+use crate::analysis::export::verdicts;
 use crate::analysis::rows::Frames;
-use crate::store::frames::{TypedRows, rows, sessions, tool_calls, turns};
+use crate::store::frames::{rows, sessions, tool_calls, turns};
 
 rows! {
     /// The columns of sessions.
@@ -67,21 +67,14 @@ rows! {
 }
 
 /// The tables, with the rows of each session.
-pub(super) struct Tables {
-    pub sessions: Sessions,
-    pub turns: Turns,
-    pub turns_of: BySession,
-    pub calls: Calls,
-    pub calls_of: BySession,
-}
+pub(super) type Tables = SessionTables<Sessions, Turns, Calls>;
 
 impl Tables {
     pub(super) fn read(tables: &Frames) -> PolarsResult<Self> {
-        let sessions = Sessions::read(with_verdicts(tables.clone(), tables)?.table(sessions::TABLE))?;
-        let turns = Turns::read(tables.table(turns::TABLE))?;
-        let calls = Calls::read(tables.table(tool_calls::TABLE))?;
-        let turns_of = BySession::new(turns.height(), |row| (turns.runtime(row), turns.session(row)));
-        let calls_of = BySession::new(calls.height(), |row| (calls.runtime(row), calls.session(row)));
-        Ok(Self { sessions, turns, turns_of, calls, calls_of })
+        Self::read_by(
+            tables,
+            |turns, row| (turns.runtime(row), turns.session(row)),
+            |calls, row| (calls.runtime(row), calls.session(row)),
+        )
     }
 }
