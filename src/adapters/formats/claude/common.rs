@@ -17,7 +17,7 @@ use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::{SharedStr, Symbol};
 use crate::json::fields::Maybe;
 use crate::model::health::Reason;
-use crate::model::session::{EventKind, Identity, Operation, Tokens};
+use crate::model::session::{EventKind, Identity, Operation, Tokens, Turn};
 
 mod call_result;
 mod early_results;
@@ -130,52 +130,44 @@ impl Conversation {
             // A side question repeats the main agent's response, which stays the main agent's.
             (turn.is_subagent, turn.agent_id, turn.agent) = (false, None, None);
         }
-        let (is_subagent, agent) = (turn.is_subagent, turn.agent.clone());
-        let mut apart = Vec::new();
         match &message.usage {
             Maybe::Absent => {}
             Maybe::Wrong => damage.note(Reason::NoUsage),
             Maybe::Present(usage) => {
-                // Proxies write zeros while they stream. A response with content cannot have cost nothing.
-                let has_content = message.content.text.is_some() || !message.content.blocks.is_empty();
-                if !(tokens.is_all_zero() && has_content) {
-                    turn.tokens = turn.tokens.get().max(tokens).into();
-                }
-                turn.web_searches = turn.web_searches.get().max(usage.server_tool_use.web_search_requests.get()).into();
-                turn.service_tier = usage.service_tier.owned().or_else(|| turn.service_tier.take());
-                turn.speed = usage.speed.owned().or_else(|| turn.speed.take());
-                let geo = usage.inference_geo.owned().filter(|it| it != "not_available");
-                turn.inference_geo = geo.or_else(|| turn.inference_geo.take());
-                apart = billed_apart(&usage.iterations, message.model.as_str(), usage.prompt());
+                add_usage(turn, message, usage, tokens);
+                self.parts(index, message, usage, name.as_ref(), origin);
             }
         }
-        for (part, iteration) in apart {
-            let identity = name.as_ref().map_or(Identity::Unique, |name| name.identity_of_part(&part));
-            let added = iteration.add(&mut self.builder, index, identity, line);
-            if let Some(record) = name.as_ref().and_then(|name| name.by_record(origin.uuid, &part)) {
+        self.blocks(index, message, origin);
+        if !self.builder.session.turns[index].is_subagent {
+            self.end_of_answer(message);
+        }
+        index
+    }
+
+    /// Adds the parts of a response that are billed apart from it.
+    fn parts(
+        &mut self,
+        response: usize,
+        message: &Message<'_>,
+        usage: &Usage<'_>,
+        name: Option<&ResponseName>,
+        origin: &Origin<'_>,
+    ) {
+        for (part, iteration) in billed_apart(&usage.iterations, message.model.as_str(), usage.prompt()) {
+            let identity = name.map_or(Identity::Unique, |name| name.identity_of_part(&part));
+            let added = iteration.add(&mut self.builder, response, identity, origin.at.line);
+            if let Some(record) = name.and_then(|name| name.by_record(origin.uuid, &part)) {
                 self.builder.session.turns[added].details_mut().record.get_or_insert(record);
             }
         }
+    }
+
+    /// Adds the calls of a response, and the results that it contains.
+    fn blocks(&mut self, response: usize, message: &Message<'_>, origin: &Origin<'_>) {
         for block in &message.content.blocks {
             match block.kind.as_str() {
-                "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                    let (id, tool, input) = (block.id.as_str(), block.name.as_str(), block.input.raw);
-                    let call = self.builder.call_of(Some(index), id, tool, input, origin.at);
-                    let row = &mut self.builder.session.tool_calls[call];
-                    (row.is_subagent, row.agent) = (is_subagent, agent.clone());
-                    let arguments = self.builder.arguments_read_with_call(call, &block.input);
-                    if let Some(agent) = arguments.and_then(Arguments::agent) {
-                        self.agents.insert(block.id.as_str().to_owned(), agent);
-                    }
-                    if matches!(&*self.builder.session.tool_calls[call].category, "edit" | "write")
-                        && let Some(file) = arguments.and_then(Arguments::file)
-                    {
-                        let operation = (block.name.as_str() != "Write").then_some(Operation::Update);
-                        // The files of subagents contain no structured results.
-                        let lines = if origin.is_subagent { call_result::lines_of(&block.input) } else { None };
-                        self.builder.change(call, file, operation, lines, origin.at);
-                    }
-                }
+                "tool_use" | "server_tool_use" | "mcp_tool_use" => self.call(response, block, origin),
                 // Proxies write the results of their own tools without the name of a tool before it.
                 kind if kind == "tool_result" || kind.ends_with("_tool_result") => {
                     self.call_result(block, &Origin { tool_use_result: None, ..*origin });
@@ -183,15 +175,37 @@ impl Conversation {
                 _ => {}
             }
         }
-        if !is_subagent {
-            if self.builder.keeps_text() {
-                let texts = message.content.blocks.iter().filter_map(|it| it.text.some());
-                message.content.text.as_deref().into_iter().chain(texts).for_each(|it| self.builder.set_answer(it));
-            }
-            self.builder.session.stop_reason =
-                message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
+    }
+
+    fn call(&mut self, response: usize, block: &Block<'_>, origin: &Origin<'_>) {
+        let (id, tool, input) = (block.id.as_str(), block.name.as_str(), block.input.raw);
+        let call = self.builder.call_of(Some(response), id, tool, input, origin.at);
+        let turn = &self.builder.session.turns[response];
+        let (is_subagent, agent) = (turn.is_subagent, turn.agent.clone());
+        let row = &mut self.builder.session.tool_calls[call];
+        (row.is_subagent, row.agent) = (is_subagent, agent);
+        let arguments = self.builder.arguments_read_with_call(call, &block.input);
+        if let Some(agent) = arguments.and_then(Arguments::agent) {
+            self.agents.insert(id.to_owned(), agent);
         }
-        index
+        if matches!(&*self.builder.session.tool_calls[call].category, "edit" | "write")
+            && let Some(file) = arguments.and_then(Arguments::file)
+        {
+            let operation = (tool != "Write").then_some(Operation::Update);
+            // The files of subagents contain no structured results.
+            let lines = if origin.is_subagent { call_result::lines_of(&block.input) } else { None };
+            self.builder.change(call, file, operation, lines, origin.at);
+        }
+    }
+
+    /// Sets the last text of the main agent and why it stopped, so far.
+    fn end_of_answer(&mut self, message: &Message<'_>) {
+        if self.builder.keeps_text() {
+            let texts = message.content.blocks.iter().filter_map(|it| it.text.some());
+            message.content.text.as_deref().into_iter().chain(texts).for_each(|it| self.builder.set_answer(it));
+        }
+        self.builder.session.stop_reason =
+            message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
     }
 
     /// Adds the agent that a call started. Returns its type.
@@ -243,6 +257,20 @@ impl Conversation {
         };
         result.apply(&mut self.builder, call);
     }
+}
+
+/// Adds the usage of a line of a response. Lines repeat it, and the last ones have the largest counts.
+fn add_usage(turn: &mut Turn, message: &Message<'_>, usage: &Usage<'_>, tokens: Tokens) {
+    // Proxies write zeros while they stream. A response with content cannot have cost nothing.
+    let has_content = message.content.text.is_some() || !message.content.blocks.is_empty();
+    if !(tokens.is_all_zero() && has_content) {
+        turn.tokens = turn.tokens.get().max(tokens).into();
+    }
+    turn.web_searches = turn.web_searches.get().max(usage.server_tool_use.web_search_requests.get()).into();
+    turn.service_tier = usage.service_tier.owned().or_else(|| turn.service_tier.take());
+    turn.speed = usage.speed.owned().or_else(|| turn.speed.take());
+    let geo = usage.inference_geo.owned().filter(|it| it != "not_available");
+    turn.inference_geo = geo.or_else(|| turn.inference_geo.take());
 }
 
 #[cfg(test)]
