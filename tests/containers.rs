@@ -6,7 +6,7 @@ use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::shared::builder::Retention;
-use agentlogs::ingest::{self, Fingerprint, Options, Progress, ReadSummary};
+use agentlogs::ingest::{self, FileStamp, Options, Progress, ReadSummary};
 use agentlogs::input::open::Limit;
 use agentlogs::model::source::{Source, SourceStatus};
 use zip::write::SimpleFileOptions;
@@ -70,7 +70,7 @@ fn archives() -> [(&'static str, Vec<u8>); 4] {
     [("logs.tar.gz", gzip(&tar)), ("logs.tar.zst", zstd), ("logs.tar", tar), ("logs.zip", zip(&samples))]
 }
 
-fn read(folder: &Path, known: &BTreeMap<String, Fingerprint>) -> ReadSummary {
+fn read(folder: &Path, known: &BTreeMap<String, FileStamp>) -> ReadSummary {
     let options = Options { roots: vec![folder.to_owned()], limit: Limit::Bytes(1 << 24), ..Options::default() };
     ingest::read(&options, known, &Progress::default())
 }
@@ -221,11 +221,11 @@ fn an_archive_is_read_again_only_when_there_may_be_more_to_it() {
     let large = vec![b' '; 1 << 20];
     let members = files(&[("a.jsonl", LOG.as_bytes()), ("large", &large)]);
     fs::write(&path, zip(&members)).unwrap();
-    let read_again = |known: &BTreeMap<String, Fingerprint>, limit: u64| {
+    let read_again = |known: &BTreeMap<String, FileStamp>, limit: u64| {
         let options = Options { roots: vec![path.clone()], limit: Limit::Bytes(limit), ..Options::default() };
         let taken = ingest::read(&options, known, &Progress::default());
         assert!(taken.errors.is_empty());
-        let stamps = taken.sources.iter().map(|it| (it.path.clone(), Fingerprint::of(it))).collect::<BTreeMap<_, _>>();
+        let stamps = taken.sources.iter().map(|it| (it.path.clone(), FileStamp::of(it))).collect::<BTreeMap<_, _>>();
         (taken.sources.len(), stamps)
     };
     let (count, known) = read_again(&BTreeMap::new(), 1 << 24);
@@ -243,7 +243,7 @@ fn a_member_that_grew_is_recognised() {
     let write = |text: &str| fs::write(&path, gzip(&tar(&files(&[("a.jsonl", text.as_bytes())])))).unwrap();
     write(LOG);
     let first = read(folder.path(), &BTreeMap::new()).sources;
-    let known: BTreeMap<_, _> = first.iter().map(|it| (it.path.clone(), Fingerprint::of(it))).collect();
+    let known: BTreeMap<_, _> = first.iter().map(|it| (it.path.clone(), FileStamp::of(it))).collect();
     write(&(LOG.to_owned() + LOG));
     assert!(read(folder.path(), &known).sources[1].grew);
     write(&LOG.replace("th1", "th2"));

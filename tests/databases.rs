@@ -68,7 +68,7 @@ fn copy_of(folder: &Path) -> tempfile::TempDir {
 }
 
 fn read(folder: &Path, known: Vec<Source>) -> (Vec<Source>, usize) {
-    let known: BTreeMap<_, _> = known.into_iter().map(|it| (it.path.clone(), ingest::Fingerprint::of(&it))).collect();
+    let known: BTreeMap<_, _> = known.into_iter().map(|it| (it.path.clone(), ingest::FileStamp::of(&it))).collect();
     let options = Options { roots: vec![folder.to_owned()], ..Options::default() };
     let taken = ingest::read(&options, &known, &Progress::default());
     assert!(taken.errors.is_empty());

@@ -155,8 +155,8 @@ fn a_log_that_grows_is_read_line_by_line() {
     }
 }
 
-fn stamps(known: &BTreeMap<String, Source>) -> BTreeMap<String, ingest::Fingerprint> {
-    known.iter().map(|(path, it)| (path.clone(), ingest::Fingerprint::of(it))).collect()
+fn stamps(known: &BTreeMap<String, Source>) -> BTreeMap<String, ingest::FileStamp> {
+    known.iter().map(|(path, it)| (path.clone(), ingest::FileStamp::of(it))).collect()
 }
 
 /// A writer that appends while the log is read: nothing is told that no line holds, and the last look tells all.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! options         what to read, and how
-//! fingerprint     whether a file is unchanged, or grew
+//! file_stamp      whether a file is unchanged, or grew
 //! pipeline        discovers files, and reads those that changed
 //! run             what is the same for all files of a run, and where their results go
 //! read_file       opens a file, and tries again if it changes meanwhile
@@ -25,7 +25,7 @@
 pub mod bill_files;
 mod content_hasher;
 pub mod drift;
-mod fingerprint;
+mod file_stamp;
 mod options;
 mod pipeline;
 mod place;
@@ -44,7 +44,7 @@ mod swe_bench;
 #[cfg(feature = "archive")]
 pub mod verdict_files;
 
-pub use fingerprint::Fingerprint;
+pub use file_stamp::FileStamp;
 pub use options::Options;
 pub use pipeline::{FilesToRead, PathSet, Progress, ReadSummary, find, inspect, read, read_found_into, read_into};
 pub use run::{FileRead, Shapes, Sink};

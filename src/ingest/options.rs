@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use twox_hash::XxHash3_64;
 
-use super::fingerprint::Fingerprint;
+use super::file_stamp::FileStamp;
 use crate::adapters::{ADAPTERS, UserFormat};
 use crate::base::time::Time;
 use crate::input::labels::PathPattern;
@@ -46,7 +46,7 @@ pub struct Options {
     pub written_since: Option<Time>,
     /// Paths and stamps of logs that earlier runs read from standard input, except the last one, which is known by its path: a
     /// log that begins with one of them replaces it.
-    pub earlier_stdin: Vec<(String, Fingerprint)>,
+    pub earlier_stdin: Vec<(String, FileStamp)>,
 }
 
 impl Options {

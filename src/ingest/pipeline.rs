@@ -10,7 +10,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use rayon::prelude::*;
 use twox_hash::XxHash3_64;
 
-use super::fingerprint::{Fingerprint, hash_of_options};
+use super::file_stamp::{FileStamp, hash_of_options};
 use super::options::Options;
 use super::read_file::{Finished, fingerprint_of, size};
 use super::run::{FileRead, Run, Shapes, Sink};
@@ -97,7 +97,7 @@ pub struct ReadSummary {
 
 /// Reads all logs at and below the roots. `known` contains the stamps of earlier runs, by path: a file of the same size and
 /// time that was read with the same options by the same version is skipped.
-pub fn read(options: &Options, known: &BTreeMap<String, Fingerprint>, progress: &Progress) -> ReadSummary {
+pub fn read(options: &Options, known: &BTreeMap<String, FileStamp>, progress: &Progress) -> ReadSummary {
     let sources = Mutex::new(Vec::new());
     let sink = |source| sources.lock().unwrap_or_else(PoisonError::into_inner).push(source);
     let mut taken = read_into(options, |path| known.get(path), progress, &sink);
@@ -123,7 +123,7 @@ pub fn find(options: &Options) -> FilesToRead {
 /// As [`read`], but passes each file to `sink` as soon as it is read, in any order, so that they are never all in memory.
 pub fn read_into<'a>(
     options: &Options,
-    known: impl Fn(&str) -> Option<&'a Fingerprint> + Sync,
+    known: impl Fn(&str) -> Option<&'a FileStamp> + Sync,
     progress: &Progress,
     sink: &impl Sink,
 ) -> ReadSummary {
@@ -134,7 +134,7 @@ pub fn read_into<'a>(
 pub fn read_found_into<'a>(
     files: FilesToRead,
     options: &Options,
-    known: impl Fn(&str) -> Option<&'a Fingerprint> + Sync,
+    known: impl Fn(&str) -> Option<&'a FileStamp> + Sync,
     progress: &Progress,
     sink: &impl Sink,
 ) -> ReadSummary {
@@ -183,7 +183,7 @@ pub fn read_found_into<'a>(
     ReadSummary { sources: Vec::new(), read, unchanged: unchanged.into_iter().collect(), errors }
 }
 
-fn is_unchanged(file: &Found, stamp: &Fingerprint, options: &str) -> bool {
+fn is_unchanged(file: &Found, stamp: &FileStamp, options: &str) -> bool {
     // A file that could not be read may be readable now.
     stamp.status != SourceStatus::Unreadable
         && !file.is_stream

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::content_hasher::ContentHasher;
 use super::drift::Drifts;
-use super::fingerprint::Fingerprint;
+use super::file_stamp::FileStamp;
 use super::place::Place;
 use super::privacy;
 use super::run::{FileRead, Run, Shapes};
@@ -102,7 +102,7 @@ impl FileJob<'_> {
         }
         let sidecar = self.sidecar();
         let known = self.file.and_then(|_| (self.run.known)(&self.source.path));
-        let mut hasher = ContentHasher::new(self.content, self.file, known.as_ref().and_then(Fingerprint::length));
+        let mut hasher = ContentHasher::new(self.content, self.file, known.as_ref().and_then(FileStamp::length));
         let mut claims = Claims::new();
         // A defect in an adapter costs its file, not the run.
         let records = catch_unwind(AssertUnwindSafe(|| self.read_records(&sidecar, &mut hasher, &mut claims)));
@@ -275,7 +275,7 @@ fn unsupported_compression(content: &[u8]) -> Option<&'static str> {
 }
 
 /// The paths of the logs with which a content begins.
-fn beginnings(content: &[u8], logs: &[(String, Fingerprint)]) -> Vec<String> {
+fn beginnings(content: &[u8], logs: &[(String, FileStamp)]) -> Vec<String> {
     let mut logs: Vec<_> = logs.iter().filter_map(|(path, stamp)| Some((stamp.length()?, stamp, path))).collect();
     logs.sort_by_key(|(length, ..)| *length);
     let mut hash = Hash::new();

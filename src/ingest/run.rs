@@ -1,7 +1,7 @@
 //! What is the same for all files of a run, and where their results go.
 
 use super::drift::Drifts;
-use super::fingerprint::Fingerprint;
+use super::file_stamp::FileStamp;
 use super::options::Options;
 use super::shape::Shape;
 use crate::adapters::Claims;
@@ -76,7 +76,7 @@ pub struct Run<'a> {
     /// See [`Options::fingerprint`].
     pub fingerprint: String,
     /// The stamps of earlier runs, by path.
-    pub known: &'a (dyn Fn(&str) -> Option<Fingerprint> + Sync),
+    pub known: &'a (dyn Fn(&str) -> Option<FileStamp> + Sync),
     /// Takes each file that was read.
     pub emit: &'a (dyn Fn(FileRead) + Sync),
     /// Whose shapes are wanted.

@@ -14,8 +14,8 @@ fn options(root: &Path) -> Options {
     Options { roots: vec![root.to_owned()], ..Options::default() }
 }
 
-fn known(sources: &[Source]) -> BTreeMap<String, Fingerprint> {
-    sources.iter().map(|it| (it.path.clone(), Fingerprint::of(it))).collect()
+fn known(sources: &[Source]) -> BTreeMap<String, FileStamp> {
+    sources.iter().map(|it| (it.path.clone(), FileStamp::of(it))).collect()
 }
 
 #[test]

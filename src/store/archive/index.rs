@@ -14,7 +14,7 @@ use twox_hash::XxHash3_64;
 use super::error::Error;
 use super::facts::codec;
 use super::hashed_file::{self, Checksum};
-use crate::ingest::Fingerprint;
+use crate::ingest::FileStamp;
 use crate::input::open::open_file;
 use crate::model::health::Reason;
 use crate::model::known_places::PlaceKinds;
@@ -24,7 +24,7 @@ use crate::model::source::{Source, SourceStatus};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexEntry {
     /// Whether its file has to be read again.
-    pub(super) stamp: Fingerprint,
+    pub(super) stamp: FileStamp,
     /// Whether it contains a session.
     pub(super) has_sessions: bool,
     /// How many lines were lost, by reason.
@@ -66,7 +66,7 @@ impl IndexEntry {
     /// The entry of a source that is not yet in a part. `has_sessions` is false if none of its sessions is elsewhere.
     pub(super) fn of(source: &Source, has_spilled_sessions: bool, links: Box<[u64]>) -> Self {
         Self {
-            stamp: Fingerprint::of(source),
+            stamp: FileStamp::of(source),
             has_sessions: !source.sessions.is_empty() || has_spilled_sessions,
             rejects: source.health.rejects.iter().map(|reject| (reject.reason, reject.lines)).collect(),
             unknown_records: source.health.unknown_records,

@@ -18,7 +18,7 @@ use super::open::Archive;
 use super::state::State;
 use super::table_files;
 use super::writer::Writer;
-use crate::ingest::Fingerprint;
+use crate::ingest::FileStamp;
 use crate::input::open::open_file;
 use crate::model::source::Source;
 use crate::store::frames::turns;
@@ -52,24 +52,24 @@ pub struct Lost {
     /// Its path, as in the table `sources`.
     pub path: String,
     /// `None` if the index of its part is damaged too.
-    stamp: Option<Fingerprint>,
+    stamp: Option<FileStamp>,
 }
 
 impl Lost {
     /// Whether the file that was read now has the same content as before; `None` if the index of its part is damaged too.
     pub fn is_same(&self, source: &Source) -> Option<bool> {
         let before = self.stamp.as_ref()?.content_hash?;
-        Some(Fingerprint::of(source).content_hash == Some(before))
+        Some(FileStamp::of(source).content_hash == Some(before))
     }
 
     /// The stamp for [`crate::ingest::read`], which reads the file in any case and finds out whether it only grew.
-    pub fn stamp(&self) -> Option<Fingerprint> {
-        self.stamp.clone().map(|stamp| Fingerprint { options: 0, ..stamp })
+    pub fn stamp(&self) -> Option<FileStamp> {
+        self.stamp.clone().map(|stamp| FileStamp { options: 0, ..stamp })
     }
 
     /// Whether the file was read with other options than before, or by another version of this program.
     pub fn has_other_options(&self, source: &Source) -> bool {
-        self.stamp.as_ref().is_some_and(|stamp| stamp.options != Fingerprint::of(source).options)
+        self.stamp.as_ref().is_some_and(|stamp| stamp.options != FileStamp::of(source).options)
     }
 }
 

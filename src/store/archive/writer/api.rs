@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spool::Spool;
 use super::stage::{FactsLocation, Staged};
-use crate::ingest::Fingerprint;
+use crate::ingest::FileStamp;
 use crate::ledger::{Repeated, SessionKeys, Unmatched};
 use crate::model::known_places::KnownPlaces;
 use crate::model::source::{STDIN, Source, SourceStatus};
@@ -155,7 +155,7 @@ impl Writer {
     }
 
     /// The stamp of a known source, which shows whether its file changed.
-    pub fn known(&self, path: &str) -> Option<&Fingerprint> {
+    pub fn known(&self, path: &str) -> Option<&FileStamp> {
         self.state.sources.get(path).map(|entry| &entry.stamp)
     }
 
@@ -165,7 +165,7 @@ impl Writer {
     }
 
     /// The logs that were read from standard input before the last one, with their stamps.
-    pub fn earlier_stdin(&self) -> Vec<(String, Fingerprint)> {
+    pub fn earlier_stdin(&self) -> Vec<(String, FileStamp)> {
         let is_earlier = |path: &str| path.strip_prefix(STDIN).is_some_and(|rest| rest.starts_with('#'));
         let sources = self.state.sources.iter().filter(|(path, _)| is_earlier(path));
         sources.map(|(path, entry)| (path.clone(), entry.stamp.clone())).collect()
@@ -209,8 +209,8 @@ impl Writer {
     pub fn merge(&self, mut source: Source) {
         self.record_error(|| {
             let Some((known, facts)) = self.latest(&source.path) else { return self.stage(source) };
-            let age = |stamp: &Fingerprint| (stamp.modified_at, stamp.bytes, stamp.content_hash);
-            let stamp = Fingerprint::of(&source);
+            let age = |stamp: &FileStamp| (stamp.modified_at, stamp.bytes, stamp.content_hash);
+            let stamp = FileStamp::of(&source);
             if age(&stamp) == age(&known.stamp) {
                 return Ok(());
             }

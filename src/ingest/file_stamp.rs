@@ -9,7 +9,7 @@ use crate::model::source::{Source, SourceStatus};
 
 /// What an archive keeps of a file to recognise it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fingerprint {
+pub struct FileStamp {
     /// Its size on disk.
     pub bytes: i64,
     /// When it was last written.
@@ -25,7 +25,7 @@ pub struct Fingerprint {
     pub is_compressed: bool,
 }
 
-impl Fingerprint {
+impl FileStamp {
     /// The stamp of a file that was read.
     pub fn of(source: &Source) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Fingerprint {
     }
 }
 
-/// The hash of the options that a file is read with, for [`Fingerprint::options`].
+/// The hash of the options that a file is read with, for [`FileStamp::options`].
 pub(super) fn hash_of_options(options: &str) -> u64 {
     XxHash3_64::oneshot(options.as_bytes())
 }
