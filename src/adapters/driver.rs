@@ -35,7 +35,7 @@ pub struct Driver<'a> {
     formats: &'static [UserFormat],
     large: usize,
     /// The ids of sessions that are known to have more records after a pause: see [`Step::Restart`].
-    go_on: HashSet<String>,
+    keep_open: HashSet<String>,
     /// The newest version of the runtime among the sessions that were returned.
     version: Option<String>,
     /// The ids of the sessions that were returned before the end of the log.
@@ -95,7 +95,7 @@ impl<'a> Driver<'a> {
             claims: detect_among(log, hints, formats),
             formats,
             large: LARGE,
-            go_on: HashSet::new(),
+            keep_open: HashSet::new(),
             version: None,
             closed: HashSet::new(),
             state: State::New,
@@ -159,7 +159,7 @@ impl<'a> Driver<'a> {
 
     fn record_loop(&self, adapter: &Adapter, lines: LineSource<'a>, large: usize) -> Box<dyn RecordLoop<'a> + 'a> {
         let context = Context::new(adapter, &self.path, self.content);
-        let input = LoopInput { lines, large, go_on: self.go_on.clone() };
+        let input = LoopInput { lines, large, keep_open: self.keep_open.clone() };
         match self.formats.iter().find(|format| std::ptr::eq(&raw const format.adapter, adapter)) {
             Some(format) => described::start(&context, input, std::slice::from_ref(&format.description)),
             None => (adapter.parse)(&context, input),
@@ -190,8 +190,8 @@ impl<'a> Driver<'a> {
             Ok(folded) => Step::Done(self.with_other_formats(reading.adapter, folded)),
             // Each restart knows more ids, and there are as many restarts at most as there are sessions. In bytes that do not
             // change meanwhile, one is enough.
-            Err(late) => {
-                self.go_on.extend(late);
+            Err(ids) => {
+                self.keep_open.extend(ids);
                 self.closed.clear();
                 self.state = State::New;
                 Step::Restart

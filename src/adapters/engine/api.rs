@@ -59,16 +59,16 @@ pub trait Fold: Send + 'static {
     /// Folds one record into the sessions. What cannot be used of it is noted in `damage`.
     fn record(&mut self, line: Line<'_>, record: Self::Record<'_>, damage: &mut RecordErrors) -> RecordKind;
 
-    /// Closes and returns the sessions without a record since `line`, except those whose ids are in `go_on`. A format whose
+    /// Closes and returns the sessions without a record since `line`, except those whose ids are in `keep_open`. A format whose
     /// logs contain one session each returns none.
-    fn idle(&mut self, line: i64, go_on: &HashSet<String>) -> Vec<SessionResult> {
-        let _ = (line, go_on);
+    fn close_idle(&mut self, line: i64, keep_open: &HashSet<String>) -> Vec<SessionResult> {
+        let _ = (line, keep_open);
         Vec::new()
     }
 
-    /// The ids of sessions that had another record after [`Self::idle`] closed them: the results are wrong, and the log has
-    /// to be read again with these ids in `go_on`.
-    fn late(&self) -> HashSet<String> {
+    /// The ids of sessions that had another record after [`Self::close_idle`] closed them: the results are wrong, and the log has
+    /// to be read again with these ids in `keep_open`.
+    fn closed_too_early(&self) -> HashSet<String> {
         HashSet::new()
     }
 
@@ -240,7 +240,7 @@ pub(crate) struct LoopInput<'a> {
     /// See [`Driver::with_large`](crate::adapters::Driver::with_large).
     pub large: usize,
     /// The ids of sessions that an earlier pass closed too early: see [`Fold::late`].
-    pub go_on: HashSet<String>,
+    pub keep_open: HashSet<String>,
 }
 
 /// One format's record loop over one log, in steps.

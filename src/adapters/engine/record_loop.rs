@@ -34,7 +34,7 @@ pub(crate) fn fold<'a, F: Fold>(context: &Context, input: LoopInput<'a>) -> Box<
 
 /// As [`fold`], from this state.
 pub(crate) fn fold_from<'a, F: Fold>(state: F, input: LoopInput<'a>) -> Box<dyn RecordLoop<'a> + 'a> {
-    let LoopInput { lines, large, go_on } = input;
+    let LoopInput { lines, large, keep_open } = input;
     let state = FoldState {
         fold: state,
         health: Health::default(),
@@ -46,7 +46,7 @@ pub(crate) fn fold_from<'a, F: Fold>(state: F, input: LoopInput<'a>) -> Box<dyn 
         is_large: false,
         bytes: 0,
         idle_since: 0,
-        go_on,
+        keep_open,
         closed: Vec::new(),
     };
     Box::new(Loop::<F> { lines, ahead: None, state })
@@ -119,9 +119,9 @@ impl<'a, F: Fold> RecordLoop<'a> for Loop<'a, F> {
 
     fn finish(self: Box<Self>) -> Result<Folded<'a>, HashSet<String>> {
         let FoldState { fold: state, mut health, unknown, counted, .. } = self.state;
-        let late = state.late();
-        if !late.is_empty() {
-            return Err(late);
+        let ids = state.closed_too_early();
+        if !ids.is_empty() {
+            return Err(ids);
         }
         if let LineSource::Log(lines) = &self.lines {
             health.lines = lines.count_all();
@@ -183,7 +183,7 @@ struct FoldState<'a, F> {
     bytes: usize,
     /// The line up to which sessions were open then.
     idle_since: i64,
-    go_on: HashSet<String>,
+    keep_open: HashSet<String>,
     closed: Vec<SessionResult>,
 }
 
@@ -238,7 +238,7 @@ impl<'a, F: Fold> FoldState<'a, F> {
     /// Closes the sessions without a record in the last `large` bytes.
     #[cold]
     fn close_idle(&mut self, line: i64) {
-        self.closed.extend(self.fold.idle(self.idle_since, &self.go_on));
+        self.closed.extend(self.fold.close_idle(self.idle_since, &self.keep_open));
         (self.is_large, self.bytes, self.idle_since) = (true, 0, line);
     }
 }

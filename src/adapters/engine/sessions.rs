@@ -84,12 +84,16 @@ impl<T> IntoIterator for SessionsById<T> {
 /// ends one session.
 macro_rules! streaming_sessions {
     ($finish:expr) => {
-        fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<$crate::model::session::SessionResult> {
-            self.sessions.idle(line, go_on, $finish)
+        fn close_idle(
+            &mut self,
+            line: i64,
+            keep_open: &foldhash::HashSet<String>,
+        ) -> Vec<$crate::model::session::SessionResult> {
+            self.sessions.close_idle(line, keep_open, $finish)
         }
 
-        fn late(&self) -> foldhash::HashSet<String> {
-            self.sessions.late()
+        fn closed_too_early(&self) -> foldhash::HashSet<String> {
+            self.sessions.closed_too_early()
         }
 
         fn finish(self) -> Vec<$crate::model::session::SessionResult> {
@@ -144,21 +148,21 @@ impl<S> Sessions<S> {
         session.state.as_mut()
     }
 
-    /// Emits the sessions without a record after `line`, except those in `go_on`, which are known to have later records.
-    pub(crate) fn idle(
+    /// Emits the sessions without a record after `line`, except those in `keep_open`, which are known to have later records.
+    pub(crate) fn close_idle(
         &mut self,
         line: i64,
-        go_on: &HashSet<String>,
+        keep_open: &HashSet<String>,
         finish: impl Fn(S) -> SessionResult,
     ) -> Vec<SessionResult> {
         let current = self.current;
         let others = self.all.sessions.iter_mut().enumerate().filter(|(place, _)| *place != current).map(|it| it.1);
-        let idle = others.filter(|it| it.last <= line && !go_on.contains(&it.id));
+        let idle = others.filter(|it| it.last <= line && !keep_open.contains(&it.id));
         idle.filter_map(|it| it.state.take()).map(finish).collect()
     }
 
     /// The ids of the sessions that have a record after they were emitted.
-    pub(crate) fn late(&self) -> HashSet<String> {
+    pub(crate) fn closed_too_early(&self) -> HashSet<String> {
         self.all.sessions.iter().filter(|it| it.is_late).map(|it| it.id.clone()).collect()
     }
 

@@ -185,7 +185,7 @@ impl Fold for Exec {
         RecordKind::Known
     }
 
-    fn idle(&mut self, _: i64, _: &HashSet<String>) -> Vec<SessionResult> {
+    fn close_idle(&mut self, _: i64, _: &HashSet<String>) -> Vec<SessionResult> {
         // Records belong to the last recording, whatever its id.
         let over = self.recordings.len().saturating_sub(1);
         self.recordings.drain(..over).filter(Recording::is_session).map(Recording::finish).collect()

@@ -228,12 +228,12 @@ impl Fold for Openclaw {
         self.entry(line, &record, damage)
     }
 
-    fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<SessionResult> {
-        self.log.idle(line, go_on)
+    fn close_idle(&mut self, line: i64, keep_open: &foldhash::HashSet<String>) -> Vec<SessionResult> {
+        self.log.close_idle(line, keep_open)
     }
 
-    fn late(&self) -> foldhash::HashSet<String> {
-        self.log.late()
+    fn closed_too_early(&self) -> foldhash::HashSet<String> {
+        self.log.closed_too_early()
     }
 
     fn finish(self) -> Vec<SessionResult> {

@@ -133,12 +133,12 @@ impl Fold for Exports {
         if is_known || self.plain_log(line, damage) { RecordKind::Known } else { self.spans.line(line, damage) }
     }
 
-    fn idle(&mut self, line: i64, go_on: &foldhash::HashSet<String>) -> Vec<SessionResult> {
-        self.sessions.idle(line, go_on, State::finish)
+    fn close_idle(&mut self, line: i64, keep_open: &foldhash::HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.close_idle(line, keep_open, State::finish)
     }
 
-    fn late(&self) -> foldhash::HashSet<String> {
-        self.sessions.late()
+    fn closed_too_early(&self) -> foldhash::HashSet<String> {
+        self.sessions.closed_too_early()
     }
 
     fn finish(self) -> Vec<SessionResult> {

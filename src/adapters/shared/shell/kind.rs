@@ -10,7 +10,7 @@ use crate::model::session::CommandKind;
 
 /// The purpose of a simple command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Purpose {
+pub(super) struct CommandPurpose {
     /// Its kind.
     pub kind: CommandKind,
     /// Whether it rarely is the purpose of a longer command: `mkdir`, `rm`, `cp`.
@@ -21,7 +21,7 @@ pub(super) struct Purpose {
     is_filtering: bool,
 }
 
-impl Purpose {
+impl CommandPurpose {
     /// The purpose of a command of that kind.
     pub(super) const fn of(kind: CommandKind) -> Self {
         let is_filter = matches!(kind, CommandKind::Read | CommandKind::Search | CommandKind::Other);
@@ -81,9 +81,9 @@ pub(super) struct Nested {
     /// How many shells within the command are read.
     pub depth: u32,
     /// Scans a command, with so many shells within it.
-    pub scan_text: fn(&str, u32) -> Option<Purpose>,
+    pub scan_text: fn(&str, u32) -> Option<CommandPurpose>,
     /// The same for a command that is split into words.
-    pub scan_words: fn(Vec<Token<'_>>, u32) -> Option<Purpose>,
+    pub scan_words: fn(Vec<Token<'_>>, u32) -> Option<CommandPurpose>,
 }
 
 impl Nested {
@@ -92,28 +92,28 @@ impl Nested {
         self.depth.checked_sub(1).map(|depth| Self { depth, ..self })
     }
 
-    fn text(self, command: &str) -> Option<Purpose> {
+    fn text(self, command: &str) -> Option<CommandPurpose> {
         (self.scan_text)(command, self.depth)
     }
 
-    fn words(self, words: Vec<Token<'_>>) -> Option<Purpose> {
+    fn words(self, words: Vec<Token<'_>>) -> Option<CommandPurpose> {
         (self.scan_words)(words, self.depth)
     }
 }
 
 /// The purpose of a simple command, which begins with its program.
-pub(super) fn purpose(words: &[Cow<'_, str>], nested: Nested) -> Purpose {
-    let Some((program, arguments)) = words.split_first() else { return Purpose::of(CommandKind::Other) };
+pub(super) fn purpose(words: &[Cow<'_, str>], nested: Nested) -> CommandPurpose {
+    let Some((program, arguments)) = words.split_first() else { return CommandPurpose::of(CommandKind::Other) };
     let name = name_of(program);
     let name = name.as_ref();
     let first = arguments.first().map_or("", AsRef::as_ref);
     // `$output = command …` of PowerShell.
     if name.starts_with('$') && first == "=" {
         let rest = arguments.get(1..).unwrap_or_default();
-        return nested.deeper().map_or(Purpose::of(CommandKind::Run), |nested| purpose(rest, nested));
+        return nested.deeper().map_or(CommandPurpose::of(CommandKind::Run), |nested| purpose(rest, nested));
     }
     if is_question(first, arguments) {
-        return Purpose::of(CommandKind::Read);
+        return CommandPurpose::of(CommandKind::Read);
     }
     let known = programs::find(name);
     if let Some(known) = known
@@ -125,19 +125,19 @@ pub(super) fn purpose(words: &[Cow<'_, str>], nested: Nested) -> Purpose {
     if let Some(special) = special(name, program, arguments, nested) {
         return special;
     }
-    let Some(known) = known else { return Purpose::of(script(name, program)) };
+    let Some(known) = known else { return CommandPurpose::of(script(name, program)) };
     if let Some(kind) = without_tests(name, known.kind, arguments) {
-        return Purpose::of(kind);
+        return CommandPurpose::of(kind);
     }
     let by_subcommand = || known.with(operand(arguments, 0).unwrap_or_default()).or_else(|| known.with(first));
     if let Some(kind) = by_subcommand() {
-        return Purpose::of(checking(kind, arguments));
+        return CommandPurpose::of(checking(kind, arguments));
     }
     if known.is_task_runner {
-        return Purpose::of(checking(task(name, known.kind, arguments), arguments));
+        return CommandPurpose::of(checking(task(name, known.kind, arguments), arguments));
     }
     let kind = known.kind.map_or_else(|| script(name, program), |kind| checking(kind, arguments));
-    Purpose { is_preparation: kind == CommandKind::Edit && is_preparation(name), ..Purpose::of(kind) }
+    CommandPurpose { is_preparation: kind == CommandKind::Edit && is_preparation(name), ..CommandPurpose::of(kind) }
 }
 
 /// The base name of a program in small letters, without `.exe` and version.
@@ -157,7 +157,12 @@ fn name_of(program: &str) -> Cow<'_, str> {
 }
 
 /// The purpose of the command within `uv run`, `npx`, `xargs` and the like.
-fn wrapped(name: &str, wrappers: &[&'static str], arguments: &[Cow<'_, str>], nested: Nested) -> Option<Purpose> {
+fn wrapped(
+    name: &str,
+    wrappers: &[&'static str],
+    arguments: &[Cow<'_, str>],
+    nested: Nested,
+) -> Option<CommandPurpose> {
     let wrapper = wrappers.iter().copied().find(|wrapper| {
         let mut words = wrapper.split(' ').skip(1).enumerate();
         words.all(|(number, word)| operand(arguments, number) == Some(word))
@@ -216,7 +221,7 @@ fn wrapped(name: &str, wrappers: &[&'static str], arguments: &[Cow<'_, str>], ne
     let start = after_dashes.or_else(|| operands(rest).nth(places).map(|(at, _)| at));
     let Some(command) = start.and_then(|start| rest.get(start..)) else {
         // `xargs` alone prints its input.
-        return (name == "xargs").then_some(Purpose::of(CommandKind::Read));
+        return (name == "xargs").then_some(CommandPurpose::of(CommandKind::Read));
     };
     // `npx prettier@3`
     let without_version = |word: &str| -> String {
@@ -233,21 +238,23 @@ fn wrapped(name: &str, wrappers: &[&'static str], arguments: &[Cow<'_, str>], ne
 }
 
 /// The purpose of `python -m MODULE …`.
-fn of_module(words: &[Cow<'_, str>], nested: Nested) -> Purpose {
+fn of_module(words: &[Cow<'_, str>], nested: Nested) -> CommandPurpose {
     let module = words.first().map_or("", |it| it.as_ref());
     match module {
-        "http.server" | "timeit" | "cprofile" | "pdb" | "asyncio" => Purpose::of(CommandKind::Run),
-        "build" => Purpose::of(CommandKind::Build),
-        "doctest" => Purpose::of(CommandKind::Test),
+        "http.server" | "timeit" | "cprofile" | "pdb" | "asyncio" => CommandPurpose::of(CommandKind::Run),
+        "build" => CommandPurpose::of(CommandKind::Build),
+        "doctest" => CommandPurpose::of(CommandKind::Test),
         // `django test`
-        _ if words.get(1).is_some_and(|it| it == "test") => Purpose::of(CommandKind::Test),
-        _ if module.contains('.') && programs::of_program(module).is_none() => Purpose::of(script(module, module)),
+        _ if words.get(1).is_some_and(|it| it == "test") => CommandPurpose::of(CommandKind::Test),
+        _ if module.contains('.') && programs::of_program(module).is_none() => {
+            CommandPurpose::of(script(module, module))
+        }
         _ => purpose(words, nested),
     }
 }
 
 /// Programs whose arguments have to be understood.
-fn special(name: &str, program: &str, arguments: &[Cow<'_, str>], nested: Nested) -> Option<Purpose> {
+fn special(name: &str, program: &str, arguments: &[Cow<'_, str>], nested: Nested) -> Option<CommandPurpose> {
     let has = |option: &str| arguments.iter().any(|it| it == option);
     let kind = match name {
         "python" | "pypy" | "ipython" | "py" => return Some(interpreter(arguments, nested)),
@@ -274,7 +281,7 @@ fn special(name: &str, program: &str, arguments: &[Cow<'_, str>], nested: Nested
         "gsed" => CommandKind::Read,
         "find" | "fd" => {
             if has("-delete") {
-                return Some(Purpose { is_preparation: true, ..Purpose::of(CommandKind::Edit) });
+                return Some(CommandPurpose { is_preparation: true, ..CommandPurpose::of(CommandKind::Edit) });
             }
             let at = arguments.iter().position(|it| matches!(it.as_ref(), "-exec" | "-execdir" | "-ok" | "-x"))?;
             let inner = purpose(arguments.get(at + 1..)?, nested.deeper()?);
@@ -302,17 +309,17 @@ fn special(name: &str, program: &str, arguments: &[Cow<'_, str>], nested: Nested
         _ if program.starts_with("*** Begin") => CommandKind::Edit,
         _ => return None,
     };
-    Some(Purpose::of(kind))
+    Some(CommandPurpose::of(kind))
 }
 
 /// The purpose of a call of the interpreter of Python.
-fn interpreter(arguments: &[Cow<'_, str>], nested: Nested) -> Purpose {
-    let run = Purpose::of(CommandKind::Run);
+fn interpreter(arguments: &[Cow<'_, str>], nested: Nested) -> CommandPurpose {
+    let run = CommandPurpose::of(CommandKind::Run);
     let mut arguments = arguments;
     while let Some((first, rest)) = arguments.split_first() {
         match first.as_ref() {
             "-m" => return nested.deeper().map_or(run, |nested| of_module(rest, nested)),
-            "-c" | "-" => return Purpose { is_filter: true, ..run },
+            "-c" | "-" => return CommandPurpose { is_filter: true, ..run },
             "-W" | "-X" => arguments = rest.get(1..).unwrap_or_default(),
             option if option.starts_with("-m") => return run,
             option if option.starts_with('-') => arguments = rest,
@@ -321,7 +328,7 @@ fn interpreter(arguments: &[Cow<'_, str>], nested: Nested) -> Purpose {
                 let subcommand = operand(rest, 0).unwrap_or_default();
                 let known = programs::find(&name);
                 let kind = known.and_then(|known| known.with(subcommand).or(known.kind));
-                return Purpose::of(kind.unwrap_or_else(|| script(&name, path)));
+                return CommandPurpose::of(kind.unwrap_or_else(|| script(&name, path)));
             }
         }
     }
@@ -329,25 +336,25 @@ fn interpreter(arguments: &[Cow<'_, str>], nested: Nested) -> Purpose {
 }
 
 /// The purpose of a call of another interpreter; `None` for one of its subcommands.
-fn runtime(name: &str, arguments: &[Cow<'_, str>]) -> Option<Purpose> {
-    let run = Purpose::of(CommandKind::Run);
+fn runtime(name: &str, arguments: &[Cow<'_, str>]) -> Option<CommandPurpose> {
+    let run = CommandPurpose::of(CommandKind::Run);
     let has = |option: &str| arguments.iter().any(|it| it == option);
     if has("--test") {
-        return Some(Purpose::of(CommandKind::Test));
+        return Some(CommandPurpose::of(CommandKind::Test));
     }
     if has("--check") || name == "node" && has("-c") || name == "php" && has("-l") {
-        return Some(Purpose::of(CommandKind::Lint));
+        return Some(CommandPurpose::of(CommandKind::Lint));
     }
     let first = arguments.first().map_or("", AsRef::as_ref);
     if matches!(first, "-e" | "-p" | "-pe" | "-r" | "--eval" | "--print" | "-" | "eval")
         || first.starts_with("--input-type")
     {
-        return Some(Purpose { is_filter: true, ..run });
+        return Some(CommandPurpose { is_filter: true, ..run });
     }
     if matches!(name, "deno" | "bun") && !operand(arguments, 0).is_some_and(|it| it.contains(['/', '.'])) {
         return None;
     }
-    Some(Purpose::of(operand(arguments, 0).map_or(CommandKind::Run, |path| script(&name_of(path), path))))
+    Some(CommandPurpose::of(operand(arguments, 0).map_or(CommandKind::Run, |path| script(&name_of(path), path))))
 }
 
 /// Words before the name of a task.
@@ -372,7 +379,7 @@ fn task(name: &str, default: Option<CommandKind>, arguments: &[Cow<'_, str>]) ->
         "mvn" | "mvnw" | "mvnd" | "gradle" | "gradlew" | "ant" | "sbt" | "turbo" | "nx" | "lerna" | "make" | "gmake"
     ) {
         let kinds = tasks.filter_map(of_task);
-        kinds.max_by_key(|kind| Purpose::of(*kind).weight())
+        kinds.max_by_key(|kind| CommandPurpose::of(*kind).weight())
     } else if name == "yarn" && arguments.first().is_some_and(|it| it == "workspace") || name == "tox" || name == "nox"
     {
         tasks.find_map(of_task)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::iter::Peekable;
 
 use super::command::ShellCommand;
-use super::kind::{self, Nested, Purpose};
+use super::kind::{self, CommandPurpose, Nested};
 use super::redirections::Redirections;
 use super::skip::{options_with_values, skip_body, skip_change_of_directory, skip_command, skip_options, skip_pattern};
 use super::words::{Token, Tokens, substitutions};
@@ -49,7 +49,7 @@ struct Found {
     /// Whether that program only prepares.
     is_preparation: bool,
     /// The most important purpose.
-    purpose: Option<Purpose>,
+    purpose: Option<CommandPurpose>,
     /// The program of a substitution whose purpose is the most important one.
     substituted: Option<SharedStr>,
     /// Whether there was a word.
@@ -156,7 +156,7 @@ impl Found {
             }
             // Searches for a program, but does not run it.
             "command" if tokens.next_if(is_lookup).is_some() => {
-                self.add_purpose(Purpose::of(CommandKind::Search));
+                self.add_purpose(CommandPurpose::of(CommandKind::Search));
                 skip_command(tokens);
             }
             "sudo" | "env" | "nohup" | "time" | "command" | "exec" | "nice" | "timeout" | "gtimeout" => {
@@ -167,7 +167,7 @@ impl Found {
                 }
                 if name == "env" && !matches!(tokens.peek(), Some(Token::Word(_))) {
                     // Prints the environment.
-                    self.add_purpose(Purpose::of(CommandKind::Read).piped(place.is_piped));
+                    self.add_purpose(CommandPurpose::of(CommandKind::Read).piped(place.is_piped));
                 }
             }
             "case" => {
@@ -223,7 +223,7 @@ impl Found {
         };
         self.history = self.history.and(history);
         self.sign = [sign, redirections.sign].into_iter().fold(self.sign, Sign::stronger);
-        let purpose = purpose.unwrap_or(Purpose::of(CommandKind::Other)).piped(is_piped);
+        let purpose = purpose.unwrap_or(CommandPurpose::of(CommandKind::Other)).piped(is_piped);
         // `echo $(…)` is about the command within it.
         if purpose.kind == CommandKind::Other && !redirections.writes_file {
             for word in words.iter().skip(1) {
@@ -242,7 +242,7 @@ impl Found {
 
     /// Adds a test of files or values. What depends on its result is more important.
     fn add_test(&mut self) {
-        self.add_purpose(Purpose::of(CommandKind::Read).piped(true));
+        self.add_purpose(CommandPurpose::of(CommandKind::Read).piped(true));
     }
 
     /// Goes to the end of a command, of which only the substitutions matter.
@@ -266,7 +266,7 @@ impl Found {
     fn add_substituted(&mut self, inner: Self) {
         self.sign = Sign::stronger(self.sign, inner.sign);
         self.history = self.history.and(inner.history);
-        let Some(purpose) = inner.purpose.map(Purpose::substituted) else { return };
+        let Some(purpose) = inner.purpose.map(CommandPurpose::substituted) else { return };
         if purpose.kind != CommandKind::Other && self.is_outweighed_by(purpose) {
             self.purpose = Some(purpose);
             self.substituted = inner.substituted.or(inner.program);
@@ -274,11 +274,11 @@ impl Found {
     }
 
     /// Whether a purpose is more important than the known ones.
-    fn is_outweighed_by(&self, purpose: Purpose) -> bool {
+    fn is_outweighed_by(&self, purpose: CommandPurpose) -> bool {
         self.purpose.is_none_or(|known| purpose.weight() > known.weight())
     }
 
-    fn add_purpose(&mut self, purpose: Purpose) {
+    fn add_purpose(&mut self, purpose: CommandPurpose) {
         if self.is_outweighed_by(purpose) {
             self.purpose = Some(purpose);
             self.substituted = None;
