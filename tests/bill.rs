@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use agentlogs::analysis::bill::{self, Bill, By, Measure, Question};
-use agentlogs::analysis::reports::{Cost, Frames, Scope};
+use agentlogs::analysis::reports::{CostBasis, Frames, Scope};
 use agentlogs::ingest::bill_files::{BillFile, BillLine, read};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::prices::Catalog;
@@ -211,7 +211,7 @@ fn compared(names: &[&str], change: impl Fn(&mut Question<'_>)) -> Option<Bill> 
         delay: 1,
         key: None,
         workspace: None,
-        cost: Cost::Auto,
+        cost: CostBasis::Auto,
         scope: &scope,
         catalog: Catalog::built_in(),
     };
@@ -314,7 +314,7 @@ fn filters_choose_lines_of_the_bill() {
         delay: 0,
         key: None,
         workspace: None,
-        cost: Cost::Computed,
+        cost: CostBasis::Computed,
         scope: &scope,
         catalog: Catalog::built_in(),
     };
@@ -340,7 +340,7 @@ fn lines_of_more_than_a_day_are_not_compared_by_day() {
         delay: 1,
         key: None,
         workspace: None,
-        cost: Cost::Auto,
+        cost: CostBasis::Auto,
         scope: &scope,
         catalog: Catalog::built_in(),
     };

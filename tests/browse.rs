@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentlogs::analysis::browse::{Browser, Key, Look, Open, Step};
 use agentlogs::analysis::present::Currency;
-use agentlogs::analysis::reports::{Cost, Frames, Scope};
+use agentlogs::analysis::reports::{CostBasis, Frames, Scope};
 use agentlogs::base::width::width;
 use agentlogs::prices::Catalog;
 use agentlogs::store::frames::{TABLES, frames};
@@ -51,7 +51,7 @@ impl Program {
         let now: Timestamp = "2026-10-09T12:00:00Z".parse().unwrap();
         let scope = Scope { now, ..Scope::default() };
         let look = Look { currency: Currency::default(), now: now.to_zoned(TimeZone::UTC), color, is_ascii: false };
-        let browser = Browser::new(scope, Cost::Auto, look, size);
+        let browser = Browser::new(scope, CostBasis::Auto, look, size);
         let mut program = Self { browser, tables: Tables(Some(tables)), size, last: Step::Draw };
         program.browser.load(&mut program.tables).unwrap();
         program

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::dashboard::{About, Page, page};
-use agentlogs::analysis::reports::{self, Cost, Frames, Options, Scope};
+use agentlogs::analysis::reports::{self, CostBasis, Frames, Options, Scope};
 use agentlogs::store::frames::frames;
 use base64::Engine;
 use polars::prelude::*;
@@ -21,7 +21,7 @@ fn tables() -> Frames {
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 
-fn made(tables: &Frames, scope: &Scope, cost: Cost) -> Page {
+fn made(tables: &Frames, scope: &Scope, cost: CostBasis) -> Page {
     page(tables, scope, cost, About::default()).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn the_page_adds_up_to_the_reports() {
         scope(&[("label:team", "compiler")], None),
     ];
     for scope in scopes {
-        for cost in [Cost::Auto, Cost::Reported, Cost::Computed] {
+        for cost in [CostBasis::Auto, CostBasis::Reported, CostBasis::Computed] {
             let data = data(&made(&tables, &scope, cost));
             let total = |report: &str| {
                 let options = Options { scope: scope.clone(), cost, total: true, wide: true, ..Options::default() };
@@ -115,10 +115,10 @@ fn the_page_adds_up_to_the_reports() {
 /// What shipped is that of the report, by outcome and week; a page without commits and pull requests has no such table.
 #[test]
 fn what_shipped_adds_up_to_the_report() {
-    assert!(data(&made(&tables(), &Scope::default(), Cost::Auto)).get("shipped").is_none());
+    assert!(data(&made(&tables(), &Scope::default(), CostBasis::Auto)).get("shipped").is_none());
     let tables = shipped::frames_of(&shipped::with_commits());
     for scope in [scope(&[], None), scope(&[("runtime", "claude")], None), scope(&[], Some("2026-11-10"))] {
-        let data = data(&made(&tables, &scope, Cost::Auto));
+        let data = data(&made(&tables, &scope, CostBasis::Auto));
         let words: Vec<_> = data["words"]["outcome"]["list"].as_array().unwrap().iter().map(Value::as_str).collect();
         let (mut day, mut own) = (0, BTreeMap::new());
         let mut requests: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
@@ -177,8 +177,8 @@ fn the_page_holds_no_text_of_a_log() {
         };
         (name, frame)
     });
-    let page = made(&tables.collect(), &Scope::default(), Cost::Auto);
-    let empty = made(&tables_without_rows(), &Scope::default(), Cost::Auto);
+    let page = made(&tables.collect(), &Scope::default(), CostBasis::Auto);
+    let empty = made(&tables_without_rows(), &Scope::default(), CostBasis::Auto);
     let (before, rest) = empty.html.split_once("id=\"data\">").unwrap();
     let (_, after) = rest.split_once('<').unwrap();
     // All but the data is the same for every archive, and the data is letters and digits.
@@ -194,14 +194,14 @@ fn the_page_holds_no_text_of_a_log() {
 /// A page of these logs is small enough to be mailed; `dashboard::sessions` tests what one of many sessions leaves out.
 #[test]
 fn a_page_is_small() {
-    let size = made(&tables(), &Scope::default(), Cost::Auto).html.len();
+    let size = made(&tables(), &Scope::default(), CostBasis::Auto).html.len();
     assert!(size < 2_000_000, "{size} bytes");
 }
 
 /// Waste and behaviour take seconds where there are many sessions.
 #[test]
 fn a_page_of_many_sessions_has_neither_waste_nor_behaviour() {
-    let few = data(&made(&tables(), &Scope::default(), Cost::Auto));
+    let few = data(&made(&tables(), &Scope::default(), CostBasis::Auto));
     assert_eq!(few["left_out"]["measured"], false);
     assert!(sum(&few, "waste", "waste") > 0 && sum(&few, "behavior", "known_calls") > 0);
     let many = tables().map(|name, rows| {
@@ -211,7 +211,7 @@ fn a_page_of_many_sessions_has_neither_waste_nor_behaviour() {
             _ => rows,
         }
     });
-    let many = data(&made(&many, &Scope::default(), Cost::Auto));
+    let many = data(&made(&many, &Scope::default(), CostBasis::Auto));
     assert_eq!(many["left_out"]["measured"], true);
     assert_eq!((sum(&many, "waste", "waste"), sum(&many, "behavior", "known_calls")), (0, 0));
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::export::{FileKind, Focus};
-use agentlogs::analysis::reports::{self, Cost, Frames, LeftOut, Options, Scope, Undated};
+use agentlogs::analysis::reports::{self, CostBasis, Frames, LeftOut, Options, Scope, Undated};
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
@@ -29,7 +29,7 @@ fn sum(rows: &DataFrame, column: &str) -> f64 {
 
 /// The totals of `report cost`: its cost, its tokens, and those without a cost.
 fn reported(tables: &Frames, scope: &Scope) -> [f64; 3] {
-    let options = Options { scope: scope.clone(), cost: Cost::Auto, total: true, ..Options::default() };
+    let options = Options { scope: scope.clone(), cost: CostBasis::Auto, total: true, ..Options::default() };
     let answer = reports::find("cost").unwrap().run(tables, &options).unwrap();
     let total = answer.total.unwrap();
     ["cost_usd", "total_tokens", "unpriced_tokens"].map(|name| sum(&total, name))

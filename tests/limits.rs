@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::limits::{Window, windows_of};
 use agentlogs::analysis::overview::Overview;
-use agentlogs::analysis::reports::{Cost, Frames, Scope};
+use agentlogs::analysis::reports::{CostBasis, Frames, Scope};
 use agentlogs::base::time::Time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::tables::Tables;
@@ -134,13 +134,13 @@ fn every_turn_is_in_one_window() {
         let windows = windows.iter().filter(|window| names.contains(&window.window_name.as_str()));
         windows.filter(|window| window.runtime == "claude").filter_map(|window| window.spent.turns).sum()
     };
-    let (all, _) = windows_of(&tables, &at("2026-10-14T13:30:00Z"), Cost::Auto).unwrap();
+    let (all, _) = windows_of(&tables, &at("2026-10-14T13:30:00Z"), CostBasis::Auto).unwrap();
     let count = turns_of(&all, &["five_hour"]);
     assert!(count >= 40, "{count}");
     assert_eq!(turns_of(&all, &["week", "seven_day"]), count);
     let only = vec![("model".to_owned(), "*opus*".to_owned())];
     let scope = Scope { only, ..at("2026-10-14T13:30:00Z") };
-    let (some, _) = windows_of(&tables, &scope, Cost::Auto).unwrap();
+    let (some, _) = windows_of(&tables, &scope, CostBasis::Auto).unwrap();
     let spans = |windows: &[Window]| windows.iter().map(|it| (it.starts_at, it.ends_at, it.active)).collect::<Vec<_>>();
     assert_eq!(spans(&some), spans(&all));
     let opus = turns_of(&some, &["five_hour"]);
@@ -163,7 +163,7 @@ fn active_windows_are_those_of_the_report() {
     };
     for now in times.into_iter().step_by(7) {
         let scope = at(&now.to_string());
-        let (mut all, _) = windows_of(&tables, &scope, Cost::Auto).unwrap();
+        let (mut all, _) = windows_of(&tables, &scope, CostBasis::Auto).unwrap();
         all.retain(|window| window.active);
         found.extend(all.iter().map(|window| (window.runtime.clone(), window.is_logged)));
         all.sort_by(|a, b| (&a.runtime, a.ends_at).cmp(&(&b.runtime, b.ends_at)));
@@ -183,7 +183,7 @@ fn windows_of_five_hours_are_those_of_ccusage() {
     let tables = sample_frames();
     let starts = |session: &str| -> Vec<(String, i64)> {
         let only = vec![("session".to_owned(), session.to_owned())];
-        let (windows, _) = windows_of(&tables, &Scope { only, ..at("2026-10-15T01:50:00Z") }, Cost::Auto).unwrap();
+        let (windows, _) = windows_of(&tables, &Scope { only, ..at("2026-10-15T01:50:00Z") }, CostBasis::Auto).unwrap();
         let windows = windows.into_iter().filter(|window| window.window_name == "five_hour");
         let with_turns = windows.filter_map(|window| Some((window.starts_at?.to_string(), window.spent.turns?)));
         with_turns.filter(|(_, turns)| *turns > 0).collect()

@@ -2,7 +2,7 @@
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::present::Currency;
-use agentlogs::analysis::reports::{Cost, Frames};
+use agentlogs::analysis::reports::{CostBasis, Frames};
 use agentlogs::analysis::show::{self, SessionKey, TextStyle, Timeline};
 use agentlogs::store::frames::frames;
 use jiff::tz::TimeZone;
@@ -48,7 +48,7 @@ fn every_session_has_a_timeline_with_all_of_its_rows() {
     for (row, (id, runtime)) in ids.iter().zip(&runtimes).enumerate() {
         let key = SessionKey { id: id.clone().unwrap(), runtime: runtime.clone().unwrap() };
         assert_eq!(show::find(&tables, &key.id, Some(&key.runtime)).unwrap(), key);
-        let timeline = Timeline::read(&tables, &key, Cost::Auto).unwrap();
+        let timeline = Timeline::read(&tables, &key, CostBasis::Auto).unwrap();
         let shown = timeline.frame().unwrap();
         let count = |frame: &DataFrame| {
             let pairs = texts(frame, "session_id").into_iter().zip(texts(frame, "runtime"));
@@ -94,7 +94,7 @@ fn a_timeline_contains_no_control_characters() {
         }
     });
     let key = show::find(&tables, "run_01a0e7be3f00778aa6b9c60a", None).unwrap();
-    let timeline = Timeline::read(&tables, &key, Cost::Auto).unwrap();
+    let timeline = Timeline::read(&tables, &key, CostBasis::Auto).unwrap();
     for text in [timeline.text(&style(200, false)), timeline.markdown(&style(200, false))] {
         // Markdown escapes its own characters too.
         let is_escaped =
@@ -109,7 +109,7 @@ fn a_timeline_contains_no_control_characters() {
 fn a_timeline_can_be_limited_and_exact() {
     let tables = sample_frames();
     let key = SessionKey { id: "5c1e7a10-0000-4111-8222-333344445555".to_owned(), runtime: "claude".to_owned() };
-    let timeline = Timeline::read(&tables, &key, Cost::Auto).unwrap();
+    let timeline = Timeline::read(&tables, &key, CostBasis::Auto).unwrap();
     let whole = timeline.text(&style(100, false));
     let limited = timeline.text(&TextStyle { limit: Some(2), ..style(100, false) });
     assert!(limited.ends_with("lines more (--limit 0)\n"), "{limited}");

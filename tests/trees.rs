@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use agentlogs::adapters::shared::builder::Retention;
-use agentlogs::analysis::reports::{Cost, Frames, Options, find};
+use agentlogs::analysis::reports::{CostBasis, Frames, Options, find};
 use agentlogs::store::frames::frames;
 use agentlogs::store::query::query;
 use polars::prelude::*;
@@ -158,10 +158,10 @@ fn a_tree_can_be_sorted_by_every_column() {
         let options = Options { tree: true, wide: true, cost, sort: sort.map(str::to_owned), ..Options::default() };
         find("sessions").unwrap().run(&sample_frames(), &options).unwrap().rows
     };
-    let all = run(None, Cost::Auto);
+    let all = run(None, CostBasis::Auto);
     assert!(all.column("depth").unwrap().i64().unwrap().max() == Some(2) && all.height() > 100);
     for column in all.get_column_names() {
-        let sorted = run(Some(column), Cost::Auto);
+        let sorted = run(Some(column), CostBasis::Auto);
         assert_eq!(sorted.height(), all.height(), "{column}");
         // A session is never before the one that started it.
         let depths = sorted.column("depth").unwrap().i64().unwrap().clone();
@@ -171,7 +171,7 @@ fn a_tree_can_be_sorted_by_every_column() {
             before = depth;
         }
     }
-    for cost in [Cost::Auto, Cost::Reported, Cost::Computed] {
+    for cost in [CostBasis::Auto, CostBasis::Reported, CostBasis::Computed] {
         let rows = run(None, cost);
         let sum = |column: &str, is_counted: &dyn Fn(i64) -> bool| -> f64 {
             let depths = rows.column("depth").unwrap().i64().unwrap().clone();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::adapters::{self, Hints};
-use agentlogs::analysis::reports::{self, Cost, Frames, Options};
+use agentlogs::analysis::reports::{self, CostBasis, Frames, Options};
 use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::model::tables::Tables;
 use agentlogs::store::frames::frames;
@@ -109,7 +109,7 @@ fn tables_of(responses: &[Response]) -> Frames {
     frames_of(&settled(vec![Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() }]))
 }
 
-fn report(tables: &Frames, by: &[&str], cost: Cost) -> reports::Answer {
+fn report(tables: &Frames, by: &[&str], cost: CostBasis) -> reports::Answer {
     let by = by.iter().map(|name| (*name).to_owned()).collect();
     let options = Options { by, cost, wide: true, total: true, ..Options::default() };
     reports::find("waste").unwrap().run(tables, &options).unwrap()
@@ -117,7 +117,7 @@ fn report(tables: &Frames, by: &[&str], cost: Cost) -> reports::Answer {
 
 /// The causes with their waste in millionths of a dollar, rounded; `None` if it is unknown.
 fn by_cause(tables: &Frames) -> BTreeMap<String, Option<i64>> {
-    let answer = report(tables, &["cause"], Cost::Auto);
+    let answer = report(tables, &["cause"], CostBasis::Auto);
     let causes = answer.rows.column("cause").unwrap().str().unwrap();
     let waste = answer.rows.column("waste_usd").unwrap().f64().unwrap();
     #[expect(clippy::cast_possible_truncation, reason = "costs of samples are small")]
@@ -225,7 +225,7 @@ fn calls_have_a_share_of_the_output() {
         response(50, [100, 10, 0, 0]),
     ];
     assert_eq!(wasted(&responses), expected(&[("failed_call", 1_500), ("repeated_call", 3 * 1_500)]));
-    let answer = report(&tables_of(&responses), &["cause", "tool"], Cost::Auto);
+    let answer = report(&tables_of(&responses), &["cause", "tool"], CostBasis::Auto);
     let text = |name: &str, row: usize| answer.rows.column(name).unwrap().get(row).unwrap().str_value().into_owned();
     let row = |row: usize| ["cause", "tool", "cases", "worst_path", "worst_line", "basis"].map(|name| text(name, row));
     // The prompt is line 1; the first response and its results 2 to 5.
@@ -304,7 +304,7 @@ fn a_failed_session_wastes_what_follows_its_last_edit() {
 #[test]
 fn what_a_format_does_not_show_is_unknown() {
     let tables = frames_of(&settled(facts(Retention::None)));
-    let answer = report(&tables, &["format", "cause"], Cost::Auto);
+    let answer = report(&tables, &["format", "cause"], CostBasis::Auto);
     let texts = |name: &str| answer.rows.column(name).unwrap().str().unwrap().clone();
     let (formats, causes) = (texts("format"), texts("cause"));
     let waste = answer.rows.column("waste_usd").unwrap().f64().unwrap();
@@ -338,7 +338,7 @@ fn what_a_format_does_not_show_is_unknown() {
 
 /// The waste of each session is at most its cost, the causes sum to the total, and no amount is below 0.
 fn check(tables: &Frames) {
-    for cost in [Cost::Auto, Cost::Reported, Cost::Computed] {
+    for cost in [CostBasis::Auto, CostBasis::Reported, CostBasis::Computed] {
         let answer = report(tables, &["runtime", "session"], cost);
         let float = |frame: &DataFrame, name: &str| frame.column(name).unwrap().f64().unwrap().clone();
         let (waste, of_sessions) = (float(&answer.rows, "waste_usd"), float(&answer.rows, "session_cost_usd"));
@@ -378,7 +378,7 @@ fn sessions_with_waste_are_counted_once_in_each_group() {
         let count = frame.column("sessions").unwrap().i64().unwrap().get(row);
         usize::try_from(count.unwrap()).unwrap()
     };
-    let all = report(&tables, &["runtime", "session", "cause", "tool"], Cost::Auto).rows;
+    let all = report(&tables, &["runtime", "session", "cause", "tool"], CostBasis::Auto).rows;
     let waste = all.column("waste_usd").unwrap().f64().unwrap();
     let with_waste = |row: &usize| waste.get(*row).is_some_and(|waste| waste > 0.0);
     let with_waste: Vec<usize> = (0..all.height()).filter(with_waste).collect();
@@ -387,7 +387,7 @@ fn sessions_with_waste_are_counted_once_in_each_group() {
         // Results that are carried are in no sum of several causes.
         let has_cause = dimensions.contains(&"cause");
         let is_counted = |row: &&usize| has_cause || text(&all, "cause", **row).as_deref() != Some("output_carried");
-        let answer = report(&tables, dimensions, Cost::Auto);
+        let answer = report(&tables, dimensions, CostBasis::Auto);
         let group = |frame: &DataFrame, row| dimensions.iter().map(|name| text(frame, name, row)).collect::<Vec<_>>();
         for row in 0..answer.rows.height() {
             let of_group =
@@ -456,7 +456,7 @@ proptest! {
             response.second = second;
         }
         let tables = tables_of(&responses);
-        let answer = report(&tables, &["cause"], Cost::Auto).rows;
+        let answer = report(&tables, &["cause"], CostBasis::Auto).rows;
         let causes = answer.column("cause").unwrap().str().unwrap();
         let carried = causes.iter().position(|cause| cause == Some("output_carried")).unwrap();
         let carried = answer.column("wasted_tokens").unwrap().i64().unwrap().get(carried).unwrap_or(0);

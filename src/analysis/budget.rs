@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use polars::prelude::DataType;
 
-use super::reports::{Answer, Cost, Error, Frames, LeftOut, Options, REPORTS, Report, Scope, find};
+use super::reports::{Answer, CostBasis, Error, Frames, LeftOut, Options, REPORTS, Report, Scope, find};
 use crate::store::query::near;
 
 /// Which values a bound permits.
@@ -121,7 +121,7 @@ pub fn compare(
     tables: &Frames,
     bounds: &[MeasureBound],
     scope: &Scope,
-    cost: Cost,
+    cost: CostBasis,
 ) -> Result<(Vec<Compared>, LeftOut), Error> {
     let mut answers: BTreeMap<&str, Answer> = BTreeMap::new();
     let mut left_out = LeftOut::default();

@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use super::run::{Agent, Call, Start, Turn};
-use crate::analysis::rows::{Cost, Find, Sorted, hash_of};
+use crate::analysis::rows::{CostBasis, Find, Sorted, hash_of};
 use crate::base::time::Time;
 use crate::store::frames::{TypedRows, events, for_each_batch, rows, tool_calls, turns};
 
@@ -46,7 +46,7 @@ rows! {
 }
 
 /// The responses, by number.
-pub(super) fn turns(table: LazyFrame, cost: Cost, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
+pub(super) fn turns(table: LazyFrame, cost: CostBasis, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
     let mut found = Vec::new();
     let table = table.filter(col(turns::GRAIN).eq(lit("turn"))).with_columns(cost.columns());
     for_each_batch(table, |turns: &TurnColumns| {

@@ -1,7 +1,7 @@
 //! What is compared, and how.
 
 use super::key::By;
-use crate::analysis::rows::Cost;
+use crate::analysis::rows::CostBasis;
 use crate::analysis::selection::Scope;
 use crate::prices::Catalog;
 use crate::store::frames::{sessions, turns};
@@ -23,7 +23,7 @@ pub struct Question<'a> {
     /// Only lines of the bill with this project, workspace or team.
     pub workspace: Option<&'a str>,
     /// Which cost of the archive is compared.
-    pub cost: Cost,
+    pub cost: CostBasis,
     /// The rows of the ledger. Its bounds of time, as whole days of UTC, and its model apply to the bill, too. Without bounds the
     /// period is that of the bill.
     pub scope: &'a Scope,

@@ -8,7 +8,7 @@ use super::report::Question;
 use super::sessions::{Sessions, Sort};
 use super::style::Look;
 use crate::analysis::present::visible;
-use crate::analysis::reports::{Cost, REPORTS, Scope};
+use crate::analysis::reports::{CostBasis, REPORTS, Scope};
 use crate::analysis::show::Target;
 
 /// A line of a log.
@@ -46,7 +46,7 @@ pub(super) struct Prompt {
 pub struct Browser {
     pub(super) look: Look,
     pub(super) scope: Scope,
-    pub(super) cost: Cost,
+    pub(super) cost: CostBasis,
     /// Columns and lines.
     size: (usize, usize),
     pub(super) sessions: Sessions,
@@ -61,7 +61,7 @@ pub struct Browser {
 
 impl Browser {
     /// The list of the sessions in scope, which [`Self::load`] reads.
-    pub fn new(scope: Scope, cost: Cost, look: Look, size: (u16, u16)) -> Self {
+    pub fn new(scope: Scope, cost: CostBasis, look: Look, size: (u16, u16)) -> Self {
         Self {
             look,
             scope,

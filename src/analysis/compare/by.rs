@@ -10,7 +10,7 @@ use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::outcomes::statistics::{fisher, holm, wilson};
 use crate::analysis::present::named;
 use crate::analysis::reports::with_reports;
-use crate::analysis::rows::{Cost, Frames, Judged, Sessions, Unjudged};
+use crate::analysis::rows::{CostBasis, Frames, Judged, Sessions, Unjudged};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 
 /// The most cohorts that are compared: those with most sessions.
@@ -65,7 +65,7 @@ pub struct Cohorts {
 /// # Errors
 /// When the dimension or a filter does not exist, or the tables cannot be read.
 pub fn compare_by(tables: &Frames, scope: &Scope, by: &str, unjudged: Unjudged) -> Result<Cohorts, Error> {
-    let mut grouping = Grouping::new("compare", &Sessions, tables, scope, Cost::Auto).map_err(with_reports)?;
+    let mut grouping = Grouping::new("compare", &Sessions, tables, scope, CostBasis::Auto).map_err(with_reports)?;
     let groups = Groups::of(&mut grouping, &[by.to_owned()]).map_err(with_reports)?;
     let omitted = groups.groups.len().saturating_sub(MAX_COHORTS);
     let mut cohorts = Vec::new();

@@ -20,7 +20,7 @@ use super::timelines::Timelines;
 use super::vocabulary::Vocabulary;
 use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::reports::cells;
-use crate::analysis::reports::{self, Cost, Error, Frames, Scope};
+use crate::analysis::reports::{self, CostBasis, Error, Frames, Scope};
 use crate::prices::Catalog;
 use crate::store::frames::{
     commit_files, commits, events, file_changes, pull_requests, rejects, sessions, sources, tool_calls, turns,
@@ -134,7 +134,7 @@ struct LeftOut {
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Result<Page, Error> {
+pub fn page(tables: &Frames, scope: &Scope, cost: CostBasis, mut about: About) -> Result<Page, Error> {
     let catalog = about.catalog.as_deref().unwrap_or_else(|| Catalog::built_in());
     let cells = cells::cells(tables, scope, cost, catalog)?;
     about.filters.extend(cells.left_out.stated("row", "time"));
@@ -169,9 +169,9 @@ pub fn page(tables: &Frames, scope: &Scope, cost: Cost, mut about: About) -> Res
         timezone: scope.timezone.clone(),
         days_before_monday: scope.week_start.days_before_monday(),
         cost: match cost {
-            Cost::Auto => "auto",
-            Cost::Reported => "reported",
-            Cost::Computed => "computed",
+            CostBasis::Auto => "auto",
+            CostBasis::Reported => "reported",
+            CostBasis::Computed => "computed",
         },
         about,
         sessions,

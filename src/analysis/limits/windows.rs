@@ -5,7 +5,7 @@ use super::logged::{LimitWindows, Logged, State, limits};
 use super::rows::{ByRuntime, SessionNumbers, TurnFacts, for_each_turn, number_of, push, states, times};
 use super::window::{Spent, Window};
 use crate::adapters::WITH_UNLOGGED_WINDOWS;
-use crate::analysis::rows::{Cost, Frames, Table};
+use crate::analysis::rows::{CostBasis, Frames, Table};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::base::time::Time;
 use crate::model::session::{add, add_money};
@@ -49,7 +49,7 @@ impl ActiveWindows {
     /// # Errors
     /// When `limits` cannot be read.
     pub fn new(tables: &Frames, now: Time) -> Result<Self, Error> {
-        let (states, numbers) = states(dated_rows(limits::TABLE, tables, &Scope::default(), Cost::Auto)?.rows)?;
+        let (states, numbers) = states(dated_rows(limits::TABLE, tables, &Scope::default(), CostBasis::Auto)?.rows)?;
         let limits = limits(states);
         let logged = limits.iter().flat_map(|limit| &limit.windows).filter(|window| window.contains(now));
         // Computed windows are not longer than a week.
@@ -85,7 +85,7 @@ impl ActiveWindows {
 }
 
 /// The rows of a table in scope, each with a time where its session has one.
-fn dated_rows(table: &'static str, tables: &Frames, scope: &Scope, cost: Cost) -> Result<Grouping, Error> {
+fn dated_rows(table: &'static str, tables: &Frames, scope: &Scope, cost: CostBasis) -> Result<Grouping, Error> {
     let mut rows = Grouping::new("limits", &Table(table), tables, scope, cost)?;
     rows.date_rows()?;
     Ok(rows)
@@ -99,7 +99,7 @@ fn dated_rows(table: &'static str, tables: &Frames, scope: &Scope, cost: Cost) -
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn windows_of(tables: &Frames, scope: &Scope, cost: Cost) -> Result<(Vec<Window>, LeftOut), Error> {
+pub fn windows_of(tables: &Frames, scope: &Scope, cost: CostBasis) -> Result<(Vec<Window>, LeftOut), Error> {
     let of_runtimes = |(name, _): &&(String, String)| name == turns::RUNTIME;
     let scope_of = |only: Vec<(String, String)>| Scope { only, timezone: scope.timezone.clone(), ..Scope::default() };
     let of_runtime = scope_of(scope.only.iter().filter(of_runtimes).cloned().collect());

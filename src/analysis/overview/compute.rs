@@ -8,7 +8,7 @@ use super::sums::{Day, Period, Sums, Top, TopSession, Turns};
 use super::turns::turns;
 use crate::analysis::limits::{ActiveWindows, Window};
 use crate::analysis::reports::LowerBound;
-use crate::analysis::rows::{Cost, Frames, Table};
+use crate::analysis::rows::{CostBasis, Frames, Table};
 use crate::analysis::selection::{Error, Grouping, Scope};
 use crate::base::time::Time;
 use crate::store::frames::{limits, sessions, sources, time_value, tool_calls, turns, unknown_records};
@@ -143,7 +143,7 @@ fn recent(tables: &Frames, since: Time) -> PolarsResult<Frames> {
 /// The tools with errors of the last 7 days, and of the last 30.
 fn tools(tables: &Frames, calendar: &Calendar) -> Result<[Vec<Tool>; 2], Error> {
     let [_, week, month] = calendar.periods.map(|bounds| bounds.start);
-    let mut calls = Grouping::new("overview", &Table(tool_calls::TABLE), tables, &Scope::default(), Cost::Auto)?;
+    let mut calls = Grouping::new("overview", &Table(tool_calls::TABLE), tables, &Scope::default(), CostBasis::Auto)?;
     calls.date_rows()?;
     let is_since = |start| col(turns::OCCURRED_AT).gt_eq(time_value(start));
     let is_error = || col(tool_calls::STATUS).eq(lit("error"));

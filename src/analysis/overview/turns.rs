@@ -5,12 +5,12 @@ use polars::prelude::*;
 use super::periods::Calendar;
 use super::sums::{Row, Summing, Turns};
 use crate::analysis::limits::ActiveWindows;
-use crate::analysis::rows::{Cost, Frames, Table};
+use crate::analysis::rows::{CostBasis, Frames, Table};
 use crate::analysis::selection::{Error, Grouping, Scope};
 use crate::store::frames::{TypedRows, computed_columns, for_each_batch, rows, turns};
 
 computed_columns! {
-    /// Whether a row has no cost: see [`Cost::columns`].
+    /// Whether a row has no cost: see [`CostBasis::columns`].
     IS_UNPRICED: Flag = "is_unpriced";
     /// Whether a row is a response.
     IS_RESPONSE: Flag = "is_response";
@@ -33,7 +33,7 @@ rows! {
 /// Sums the rows of `turns`, and adds them to the windows of limits. Rows without a time have the time of the start of their
 /// session.
 pub fn turns(tables: &Frames, calendar: &Calendar, windows: &mut ActiveWindows) -> Result<Turns, Error> {
-    let mut turns = Grouping::new("overview", &Table(turns::TABLE), tables, &Scope::default(), Cost::Auto)?;
+    let mut turns = Grouping::new("overview", &Table(turns::TABLE), tables, &Scope::default(), CostBasis::Auto)?;
     turns.date_rows()?;
     let is_response = col(turns::GRAIN).eq(lit("turn")).alias(IS_RESPONSE);
     let mut sums = Summing::new(calendar);

@@ -8,7 +8,7 @@ use super::own_rows::Errors;
 use crate::analysis::behaviour::add_measures;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::rows::{
-    self, Cost, Frames, NONE, ReportRows, Sessions, Table, Unjudged, Within, count_of, responses, sum_where,
+    self, CostBasis, Frames, NONE, ReportRows, Sessions, Table, Unjudged, Within, count_of, responses, sum_where,
 };
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::analysis::shipped::{self, Shipped, has_history, rows_of_shares};
@@ -108,7 +108,7 @@ fn canonical_model() -> Expr {
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> Result<Cells, Error> {
+pub fn cells(tables: &Frames, scope: &Scope, cost: CostBasis, catalog: &Catalog) -> Result<Cells, Error> {
     let grouped = |rows: &dyn ReportRows, by: &[&str], measures: &[Expr]| -> Result<(LazyFrame, LeftOut), Error> {
         let mut grouping = Grouping::new(NAME, rows, tables, scope, cost)?;
         let mut keys = vec![col(turns::RUNTIME), col(turns::SESSION_ID), grouping.dimension("day")?];
@@ -171,7 +171,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> R
     let columns = OF_SESSION.iter().map(|name| match *name {
         sessions::MODEL => canonical_model(),
         // The archive has them for this choice of costs only.
-        sessions::INCLUSIVE_COST_USD if cost != Cost::Auto => lit(NULL).cast(DataType::Float64).alias(*name),
+        sessions::INCLUSIVE_COST_USD if cost != CostBasis::Auto => lit(NULL).cast(DataType::Float64).alias(*name),
         name => col(name),
     });
     let sessions = tables.table(sessions::TABLE).select(columns.collect::<Vec<_>>());
@@ -212,7 +212,12 @@ fn billionths(dollars: Expr) -> Expr {
 }
 
 /// The waste and the behaviour of the sessions in scope, at the local day of their start.
-fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) -> Result<(LazyFrame, LazyFrame), Error> {
+fn of_sessions(
+    tables: &Frames,
+    scope: &Scope,
+    cost: CostBasis,
+    catalog: &Catalog,
+) -> Result<(LazyFrame, LazyFrame), Error> {
     let mut grouping = Grouping::new(NAME, &Waste, tables, scope, cost)?;
     let day = grouping.dimension("day")?.alias("local_day");
     let sessions = grouping.rows.with_column(day);
@@ -231,7 +236,7 @@ fn of_sessions(tables: &Frames, scope: &Scope, cost: Cost, catalog: &Catalog) ->
 }
 
 /// What the sessions in scope shipped, at the local day of their start; `None` if no repository was scanned.
-fn shipped(tables: &Frames, scope: &Scope, cost: Cost) -> Result<Option<DataFrame>, Error> {
+fn shipped(tables: &Frames, scope: &Scope, cost: CostBasis) -> Result<Option<DataFrame>, Error> {
     if !has_history(tables)? {
         return Ok(None);
     }
@@ -297,7 +302,7 @@ const OF_TIMELINES: [(&str, &[&str]); 3] = [
 ///
 /// # Errors
 /// When the tables cannot be read.
-pub fn timelines(tables: &Frames, sessions: &DataFrame, cost: Cost) -> Result<[DataFrame; 3], Error> {
+pub fn timelines(tables: &Frames, sessions: &DataFrame, cost: CostBasis) -> Result<[DataFrame; 3], Error> {
     let key = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
     // Decided while the files are read, unlike the join, so that the other columns of most rows are skipped.
     let ids = sessions.column(turns::SESSION_ID)?.as_materialized_series().clone();

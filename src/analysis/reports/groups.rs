@@ -10,7 +10,7 @@ use super::quantiles::Quantiles;
 use super::spec::Groups;
 use crate::analysis::outcomes::frame::add_outcomes;
 use crate::analysis::rows::measure::Measure;
-use crate::analysis::rows::{Context, Cost, Extended, Frames, Judged, SESSION_KEY, Top, round};
+use crate::analysis::rows::{Context, CostBasis, Extended, Frames, Judged, SESSION_KEY, Top, round};
 use crate::analysis::selection::{Error, Grouping, LeftOut, is_time, names, order_of};
 use crate::prices::Catalog;
 use crate::store::frames::{sessions, turns};
@@ -59,7 +59,7 @@ impl<'a> Plan<'a> {
         let top = groups.top.filter(|_| options.top.is_some());
         let by = dimensions(top.map_or(groups.by, |top| top.by), options);
         let applies = |measure: &&Measure| {
-            (options.cost == Cost::Auto || !measure.is_part)
+            (options.cost == CostBasis::Auto || !measure.is_part)
                 && (options.price_as.is_some() || measure.is_always_computed())
         };
         let measures: Vec<&'static Measure> = groups.measures.iter().filter(applies).collect();

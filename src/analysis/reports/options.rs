@@ -5,7 +5,7 @@ use std::sync::Arc;
 use polars::prelude::DataFrame;
 
 use super::price_as::PriceAs;
-use crate::analysis::rows::{Cost, Unjudged, Within};
+use crate::analysis::rows::{CostBasis, Unjudged, Within};
 use crate::analysis::selection::{Dimension, Scope};
 use crate::prices::Catalog;
 
@@ -23,7 +23,7 @@ pub struct Options {
     /// Which rows are included.
     pub scope: Scope,
     /// Which cost is used.
-    pub cost: Cost,
+    pub cost: CostBasis,
     /// The column to sort by: descending, or ascending if it begins with `+`. See [`Self::order`].
     pub sort: Option<String>,
     /// The maximum number of rows; all if it is `None` or 0.

@@ -9,7 +9,7 @@ use super::dimensions::with_reports;
 use super::listing::listed;
 use super::options::Options;
 use crate::analysis::failures::frame as failures;
-use crate::analysis::rows::{Cost, Frames, KEY, Sessions, newest_first, round};
+use crate::analysis::rows::{CostBasis, Frames, KEY, Sessions, newest_first, round};
 use crate::analysis::selection::{Error, Grouping};
 use crate::analysis::shipped;
 use crate::analysis::show::short_ids;
@@ -69,7 +69,7 @@ pub fn session_rows(tables: &Frames, options: &Options, has_failures: bool) -> R
     }
     let rows = rows.join(newest_first(tables), KEY.map(col), KEY.map(col), JoinType::Left.into());
     // The costs of trees are those of the default.
-    let inclusive = (options.cost == Cost::Auto).then(|| col(sessions::INCLUSIVE_COST_USD));
+    let inclusive = (options.cost == CostBasis::Auto).then(|| col(sessions::INCLUSIVE_COST_USD));
     let columns = [
         col("n"),
         col(sessions::SESSION_ID),

@@ -8,7 +8,7 @@ use polars::prelude::*;
 use super::options::Options;
 use super::run::find;
 use crate::analysis::present::counted;
-use crate::analysis::rows::{Cost, Frames, KEY, Table};
+use crate::analysis::rows::{CostBasis, Frames, KEY, Table};
 use crate::analysis::selection::{Error, Grouping, LABEL, Scope, sessions};
 use crate::store::frames::{sessions, turns};
 use crate::store::query::near;
@@ -29,7 +29,7 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
         }
         // A model of a subagent is in turns only.
         let has_turns = tables.iter().any(|(name, _)| *name == turns::TABLE);
-        let of_turns = || Grouping::new("cost", &Table(turns::TABLE), tables, &whole, Cost::Auto);
+        let of_turns = || Grouping::new("cost", &Table(turns::TABLE), tables, &whole, CostBasis::Auto);
         Ok(has_turns && of_turns().is_ok_and(|turns| count(turns.rows).is_ok_and(|count| count > 0)))
     };
     // The usual case first: a filter that matches needs one read of the table.
@@ -60,7 +60,7 @@ pub fn only_in_turns(tables: &Frames, scope: &Scope) -> Result<Option<String>, E
     if scope.only.is_empty() || !has_turns || has_session(tables, scope)? {
         return Ok(None);
     }
-    let turns = Grouping::new("cost", &Table(turns::TABLE), tables, scope, Cost::Auto)?.rows;
+    let turns = Grouping::new("cost", &Table(turns::TABLE), tables, scope, CostBasis::Auto)?.rows;
     let keys = turns.select(KEY.map(col)).unique(None, UniqueKeepStrategy::Any).collect()?;
     if keys.height() == 0 {
         return Ok(None);

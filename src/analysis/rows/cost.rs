@@ -5,7 +5,7 @@ use polars::prelude::*;
 
 /// The cost that a report uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Cost {
+pub enum CostBasis {
     /// The reported cost where a log reports it, else the computed one.
     #[default]
     Auto,
@@ -15,7 +15,7 @@ pub enum Cost {
     Computed,
 }
 
-impl Cost {
+impl CostBasis {
     /// `cost_usd` of this choice, and `is_unpriced`: whether a row has no such cost.
     pub(in crate::analysis) fn columns(self) -> [Expr; 2] {
         let is_shared = || col(turns::COST_SOURCE).eq(lit("reported"));

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use polars::prelude::*;
 
-use super::cost::Cost;
+use super::cost::CostBasis;
 use super::trials::{Judged, Unjudged};
 use super::within::Within;
 use crate::prices::Catalog;
@@ -61,7 +61,7 @@ pub(in crate::analysis) struct Context<'a> {
     /// The dimensions, and their values.
     pub by: &'a [&'a str],
     pub keys: &'a [Expr],
-    pub cost: Cost,
+    pub cost: CostBasis,
     pub catalog: &'a Catalog,
     pub k: Option<u32>,
     pub unjudged: Unjudged,

@@ -13,7 +13,7 @@ use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
 use crate::analysis::outcomes::sets::set_of_task;
 use crate::analysis::rows::{
-    Cost, KEY, NONE, ReportRows, SEPARATOR, Sessions, WeekStart, escaped, has_entry, is_named, known_sum, matches,
+    CostBasis, KEY, NONE, ReportRows, SEPARATOR, Sessions, WeekStart, escaped, has_entry, is_named, known_sum, matches,
 };
 use crate::base::time::{DAY_MICROS, Time};
 use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
@@ -49,7 +49,7 @@ impl Grouping {
         rows: &dyn ReportRows,
         tables: &Frames,
         scope: &Scope,
-        cost: Cost,
+        cost: CostBasis,
     ) -> Result<Self, Error> {
         let now = scope.zoned()?;
         let (since, until) = scope.edges()?;
@@ -332,7 +332,7 @@ fn or_none(column: &str, has: impl Fn(&str) -> bool) -> Expr {
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
 pub fn sessions(tables: &Frames, scope: &Scope) -> Result<(LazyFrame, LeftOut), Error> {
-    let grouping = Grouping::new(sessions::TABLE, &Sessions, tables, scope, Cost::Auto)?;
+    let grouping = Grouping::new(sessions::TABLE, &Sessions, tables, scope, CostBasis::Auto)?;
     Ok((grouping.rows, grouping.left_out))
 }
 
@@ -400,7 +400,7 @@ mod tests {
                 let tables = tables.into_iter().collect();
                 let scope = Scope { timezone: zone.to_owned(), week_start, ..Scope::default() };
                 let rows = Table("turns");
-                let mut grouping = Grouping::new("turns", &rows, &tables, &scope, Cost::Auto).unwrap();
+                let mut grouping = Grouping::new("turns", &rows, &tables, &scope, CostBasis::Auto).unwrap();
                 let columns = ["day", "week", "hour"].map(|name| grouping.dimension(name).unwrap());
                 let found = grouping.rows.select(columns).collect().unwrap();
                 for (index, moment) in moments.iter().enumerate() {

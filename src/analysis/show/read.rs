@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::entry::{Entry, Kind};
 use super::find::SessionKey;
 use crate::analysis::failures::frame::{FAILURE_CLASS, FAILURE_LINE, FAILURE_PATH, FAILURE_SIGN, failures_among};
-use crate::analysis::rows::{Cost, Frames, Purpose};
+use crate::analysis::rows::{CostBasis, Frames, Purpose};
 use crate::analysis::shipped;
 use crate::base::time::Time;
 use crate::store::frames::{
@@ -166,7 +166,7 @@ pub(super) struct Reader<'a> {
     pub tables: &'a Frames,
     pub session: &'a SessionKey,
     /// The choice of `--cost`.
-    pub cost: Cost,
+    pub cost: CostBasis,
 }
 
 impl Reader<'_> {
@@ -184,7 +184,7 @@ impl Reader<'_> {
     fn sessions(self, key: &str) -> PolarsResult<SessionColumns> {
         let rows = self.rows(sessions::TABLE, key).with_columns(self.cost.columns());
         // The costs of trees are those of the default.
-        let inclusive = if self.cost == Cost::Auto { col(sessions::INCLUSIVE_COST_USD) } else { lit(NULL) };
+        let inclusive = if self.cost == CostBasis::Auto { col(sessions::INCLUSIVE_COST_USD) } else { lit(NULL) };
         let inclusive = inclusive.cast(DataType::Float64).alias(sessions::INCLUSIVE_COST_USD);
         SessionColumns::read(rows.with_column(inclusive))
     }

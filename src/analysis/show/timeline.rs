@@ -7,7 +7,7 @@ use super::facts::{Fact, facts};
 use super::find::{Error, SessionKey};
 use super::read::{Reader, session_entry};
 use super::tree::Tree;
-use crate::analysis::rows::{Cost, Frames};
+use crate::analysis::rows::{CostBasis, Frames};
 use crate::store::frames::TypedRows as _;
 
 /// A session with everything that its log contains about it, in order.
@@ -32,7 +32,7 @@ impl Timeline {
     ///
     /// # Errors
     /// When the session does not exist, or the tables cannot be read.
-    pub fn read(tables: &Frames, key: &SessionKey, cost: Cost) -> Result<Self, Error> {
+    pub fn read(tables: &Frames, key: &SessionKey, cost: CostBasis) -> Result<Self, Error> {
         let reader = Reader { tables, session: key, cost };
         let session = reader.session()?;
         if session.height() == 0 {

@@ -10,7 +10,7 @@ use super::line::{Spent, WindowLeft};
 use crate::analysis::limits::windows_of;
 use crate::analysis::reports::is_lower_bound;
 use crate::analysis::rows::known_sum;
-use crate::analysis::rows::{Bound, Cost, Frames, WeekStart};
+use crate::analysis::rows::{Bound, CostBasis, Frames, WeekStart};
 use crate::analysis::selection::{self, Scope};
 use crate::base::time::Time;
 use crate::store::archive::{self, Archive};
@@ -159,7 +159,7 @@ fn compute(archive: &Archive, key: Key, question: &Question<'_>) -> Result<Cache
 fn windows(frames: &Frames, now: Timestamp, timezone: &str, least: &LowerBounds) -> Result<Vec<CachedWindow>, Error> {
     let only = vec![("runtime".to_owned(), RUNTIME.to_owned())];
     let scope = Scope { only, now, timezone: timezone.to_owned(), ..Scope::default() };
-    let (windows, _) = windows_of(frames, &scope, Cost::Auto)?;
+    let (windows, _) = windows_of(frames, &scope, CostBasis::Auto)?;
     let mut active = Vec::new();
     for window in windows.into_iter().filter(|window| window.active) {
         let (Some(starts_at), Some(ends_at)) = (window.starts_at, window.ends_at) else { continue };

@@ -13,7 +13,7 @@ use super::rows::{Place, Session};
 use super::session::findings;
 use crate::analysis::outcomes::frame::{TRIAL_PASSED, add_outcomes};
 use crate::analysis::rows::{
-    Context, Cost, Extended, Find, Frames, KEY, ReportRows, Sessions, for_sessions, known_sum,
+    Context, CostBasis, Extended, Find, Frames, KEY, ReportRows, Sessions, for_sessions, known_sum,
 };
 use crate::prices::Catalog;
 use crate::store::frames::{events, sessions, tool_calls, turns, verdicts};
@@ -76,7 +76,7 @@ pub(in crate::analysis) fn rows_of_waste(
     tables: &Frames,
     by: &[&str],
     keys: &[Expr],
-    cost: Cost,
+    cost: CostBasis,
     catalog: &Catalog,
 ) -> PolarsResult<[LazyFrame; 2]> {
     let dimensions = Dimensions { cause: by.contains(&CAUSE), tool: by.contains(&TOOL) };
@@ -172,7 +172,7 @@ fn findings_of(
     sessions: &LazyFrame,
     tables: &Frames,
     dimensions: Dimensions,
-    cost: Cost,
+    cost: CostBasis,
     catalog: &Catalog,
 ) -> PolarsResult<Findings> {
     const COLUMNS: [&str; 4] = [sessions::TOOL_CALLS, sessions::RETRIES, sessions::USER_TURNS, TRIAL_PASSED];

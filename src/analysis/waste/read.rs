@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, KINDS, Miss, Place, Turn, TurnRates};
 use crate::analysis::rows::{
-    Cost, Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, agent_of_call, hash_of, is_answer,
+    CostBasis, Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, agent_of_call, hash_of, is_answer,
 };
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
@@ -103,7 +103,7 @@ impl SessionRows for WasteRows {
 pub(super) struct Choices<'a> {
     /// The starts of the sessions, in microseconds: the times of responses without one.
     pub starts: &'a [Option<i64>],
-    pub cost: Cost,
+    pub cost: CostBasis,
     pub catalog: &'a Catalog,
 }
 

@@ -3,7 +3,7 @@
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::{Currency, counted, grouped};
 use agentlogs::analysis::reports::{
-    Cost, Error, Frames, LeftOut, Report, Scope, Undated, lower_bound, only_in_turns, outside_of_period,
+    CostBasis, Error, Frames, LeftOut, Report, Scope, Undated, lower_bound, only_in_turns, outside_of_period,
     unknown_labels, unmatched,
 };
 
@@ -56,11 +56,11 @@ pub fn state_unjudged(prefix: &str, judged: Judged, unjudged: Unjudged) {
 }
 
 /// Which cost is used.
-pub fn cost(cost: args::Cost) -> Cost {
+pub fn cost(cost: args::Cost) -> CostBasis {
     match cost {
-        args::Cost::Auto => Cost::Auto,
-        args::Cost::Reported => Cost::Reported,
-        args::Cost::Computed => Cost::Computed,
+        args::Cost::Auto => CostBasis::Auto,
+        args::Cost::Reported => CostBasis::Reported,
+        args::Cost::Computed => CostBasis::Computed,
     }
 }
 

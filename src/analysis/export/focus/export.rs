@@ -10,7 +10,7 @@ use super::{charges, makers, meters};
 use crate::analysis::export::file::{Access, write_file};
 use crate::analysis::export::tables::FileKind;
 use crate::analysis::present;
-use crate::analysis::rows::{Cost, Frames, Table};
+use crate::analysis::rows::{CostBasis, Frames, Table};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::prices::Catalog;
 use crate::store::frames::{sessions, turns};
@@ -39,7 +39,7 @@ impl Focus {
     /// # Errors
     /// When a filter names something that does not exist, or the tables cannot be read.
     pub fn of(tables: &Frames, scope: &Scope, catalog: &Catalog) -> Result<Self, Error> {
-        let mut grouping = Grouping::new("focus", &Table(turns::TABLE), tables, scope, Cost::Auto)?;
+        let mut grouping = Grouping::new("focus", &Table(turns::TABLE), tables, scope, CostBasis::Auto)?;
         grouping.join_sessions()?;
         let mut left_out = std::mem::take(&mut grouping.left_out);
         if left_out == LeftOut::default() {

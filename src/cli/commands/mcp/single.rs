@@ -1,6 +1,6 @@
 //! Tools about one session.
 
-use agentlogs::analysis::reports::{Cost, round};
+use agentlogs::analysis::reports::{CostBasis, round};
 use agentlogs::analysis::show::{self, Timeline};
 use agentlogs::store::frames::{sessions, turns};
 use polars::prelude::*;
@@ -16,7 +16,7 @@ pub(super) fn timeline(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let opened = data.tables(show::TABLES)?;
     let session = asked.session.as_deref().unwrap_or("last");
     let key = show::find(&opened.frames, session, asked.runtime.as_deref())?;
-    let timeline = Timeline::read(&opened.frames, &key, Cost::Auto)?;
+    let timeline = Timeline::read(&opened.frames, &key, CostBasis::Auto)?;
     let rows = timeline.frame()?;
     let paths = rows.column(sessions::SOURCE_PATH)?.drop_nulls().unique()?;
     // Most sessions have one log, whose path would be most of the answer.
