@@ -11,6 +11,14 @@
 //! grid     aligned columns, for both
 //! human    values as people read them, by the name of their column
 //! shorten  texts that are cut to a width
+//! value    values as text for programs; escape makes it harmless
+//! number   numbers and counts for people; numbers are those of measures, currency their amounts of money, local their times
+//! csv, json, markdown
+//!          the formats
+//! chart    charts of reports
+//! structure
+//!          parsed logs without text
+//! style    how rows are printed
 //! ```
 
 pub mod chart;

@@ -1,4 +1,26 @@
-//! The commands: each resolves its arguments, calls the library, and prints.
+//! The commands: each resolves its arguments, calls the library, and prints. A file that is not listed here is the command of its name.
+//!
+//! ```text
+//! places        where this user's logs are
+//! reading       options of the commands that read logs
+//! files         the files that an ingest read or skipped
+//! progress      the bar of an ingest
+//! summary       what an ingest read, and what an archive contains
+//! source        the tables that a command works on: of an archive, a lake or logs
+//! reopened      the same for a command that runs for a long time
+//! resolve       arguments that several commands share, as types of the library; messages about what they exclude
+//! output        prints rows and messages
+//! outcome       how a command ends
+//!
+//! first_look    overview: the newest logs first
+//! watcher       watch: waits for changes of files
+//! editor        browse, show: opens a log
+//! sql           query: what it and query_prompt have in common
+//! explain       prices: the cost of a session
+//! forget        archive: deletes data
+//! otlp          export: OpenTelemetry; receiver or no_receiver sends it
+//! lists         schema, man
+//! ```
 
 pub mod archive;
 pub mod bench;
