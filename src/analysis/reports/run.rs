@@ -10,7 +10,7 @@ use super::tree;
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{Frames, Unjudged, Within};
 use crate::analysis::selection::{DIMENSIONS, Dimension, Error, names, tables_of_dimension};
-use crate::store::frames::{sessions, turns, verdicts};
+use crate::store::frames::{commits, sessions, turns, verdicts};
 
 /// The report of that name.
 ///
@@ -116,6 +116,19 @@ impl Report {
     /// Whether it accepts `--top`, as its rows are the waste of sessions.
     pub fn has_waste(&self) -> bool {
         matches!(&self.body, Body::Groups(Groups { top: Some(_), .. }))
+    }
+
+    /// Whether some of its rows are active, and others past: it accepts `--active`.
+    pub fn has_active(&self) -> bool {
+        match &self.body {
+            Body::Groups(_) => false,
+            Body::List(list) => list.has_active(),
+        }
+    }
+
+    /// Whether it needs the history of repositories.
+    pub fn needs_history(&self) -> bool {
+        self.tables().contains(&commits::TABLE)
     }
 
     /// Whether it can include rows without a time.

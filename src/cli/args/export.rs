@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agentlogs::store::lake::PartitionBy;
 use clap::{Args, ValueEnum};
 
 use super::filters::{Cost, Filters};
@@ -109,4 +110,14 @@ pub enum Period {
     Day,
     Week,
     Month,
+}
+
+impl From<Period> for PartitionBy {
+    fn from(period: Period) -> Self {
+        match period {
+            Period::Day => Self::Day,
+            Period::Week => Self::Week,
+            Period::Month => Self::Month,
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Filters of rows, and the choice of the cost.
 
 use agentlogs::analysis::reports::Bound;
+use agentlogs::analysis::{outcomes, reports};
 use clap::{Args, ValueEnum};
 
 use super::shared::label;
@@ -135,6 +136,16 @@ impl Undated {
     }
 }
 
+impl From<Undated> for reports::Undated {
+    fn from(undated: Undated) -> Self {
+        match undated {
+            Undated::Include => Self::Include,
+            Undated::Exclude => Self::Exclude,
+            Undated::Only => Self::Only,
+        }
+    }
+}
+
 /// What trials count as that no verdict judges.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Unjudged {
@@ -143,6 +154,15 @@ pub enum Unjudged {
     Apart,
     /// Failed, as leaderboards count them
     Failed,
+}
+
+impl From<Unjudged> for outcomes::Unjudged {
+    fn from(unjudged: Unjudged) -> Self {
+        match unjudged {
+            Unjudged::Apart => Self::Apart,
+            Unjudged::Failed => Self::Failed,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -154,4 +174,14 @@ pub enum Cost {
     Reported,
     /// Tokens times prices
     Computed,
+}
+
+impl From<Cost> for reports::CostBasis {
+    fn from(cost: Cost) -> Self {
+        match cost {
+            Cost::Auto => Self::Auto,
+            Cost::Reported => Self::Reported,
+            Cost::Computed => Self::Computed,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use agentlogs::input::labels::PathPattern;
+use agentlogs::model::retention::Retention;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
@@ -91,6 +92,16 @@ pub enum Content {
     Text,
     /// Also the arguments and results of tool calls
     Full,
+}
+
+impl From<Content> for Retention {
+    fn from(content: Content) -> Self {
+        match content {
+            Content::None => Self::None,
+            Content::Text => Self::Text,
+            Content::Full => Self::Full,
+        }
+    }
 }
 
 impl Content {

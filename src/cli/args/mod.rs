@@ -31,7 +31,7 @@ pub use check::Check;
 pub use compare::Compare;
 pub use export::{Dashboard, Export, Kind, Period};
 pub use extract::Extract;
-pub use filters::{Cost, Filters, Undated, Unjudged};
+pub use filters::Filters;
 pub use git::{Git, GitImport, GitScan};
 pub use help::{command, other_option};
 pub use ingest::{Content, Ingest, Reading};

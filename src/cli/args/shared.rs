@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agentlogs::analysis::present;
 use agentlogs::analysis::reports::Bound;
 use agentlogs::base::zone::named_zone;
 use clap::{Args, ValueEnum};
@@ -63,6 +64,18 @@ pub enum Format {
     Markdown,
     /// A stream of Arrow's IPC format, for programs
     Arrow,
+}
+
+impl From<Format> for present::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Table => Self::Table,
+            Format::Json => Self::Json,
+            Format::Csv => Self::Csv,
+            Format::Markdown => Self::Markdown,
+            Format::Arrow => Self::Arrow,
+        }
+    }
 }
 
 /// Validates the name of a time zone.

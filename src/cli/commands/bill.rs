@@ -8,7 +8,7 @@ use agentlogs::analysis::reports::{Scope, for_people};
 use agentlogs::ingest::bill_files::{BillFile, BillLine, read};
 
 use super::output::{Layout, complain, numbers, print, say, state_currency};
-use super::resolve::{cost, report_error, scope, state_unmatched_turns};
+use super::resolve::{report_error, scope, state_unmatched_turns};
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{self, BillBy};
@@ -35,7 +35,7 @@ pub fn run(args: args::Bill, settings: &Settings) -> anyhow::Result<Outcome> {
         delay: args.delay,
         key: args.key.as_deref(),
         workspace: args.workspace.as_deref(),
-        cost: cost(args.cost),
+        cost: args.cost.into(),
         scope: &scope,
         catalog: &catalog,
     };

@@ -16,7 +16,7 @@ use super::Outcome;
 use super::editor::edit;
 use super::output::has_color;
 use super::reopened::Reopened;
-use super::resolve::{cost, report_error, scope};
+use super::resolve::{report_error, scope};
 use crate::cli::args::Browse;
 use crate::cli::panics::caught;
 use crate::cli::screen::Screen;
@@ -41,7 +41,7 @@ pub fn run(args: Browse, settings: &Settings) -> anyhow::Result<Outcome> {
     };
     let options = Options { scope: scope.clone(), ..Options::default() };
     let mut source = Reopened::new(args.source, settings, &tables_of_sessions(&options))?;
-    let mut browser = Browser::new(scope, cost(args.cost), look, terminal::size());
+    let mut browser = Browser::new(scope, args.cost.into(), look, terminal::size());
     // Before the screen, so that an error is printed as those of other commands.
     load(&mut browser, &mut source).map_err(anyhow::Error::msg)?;
     loop {

@@ -11,7 +11,7 @@ use anyhow::Context;
 
 use super::Outcome;
 use super::output::say;
-use super::resolve::{cost, report_error, scope, state_left_out, state_unmatched};
+use super::resolve::{report_error, scope, state_left_out, state_unmatched};
 use super::source::{catalog, some_tables};
 use crate::cli::args::{Dashboard, Filters};
 use crate::cli::settings::Settings;
@@ -21,7 +21,7 @@ pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
     let opened = some_tables(args.source, settings, Page::TABLES)?;
     let about = About { filters: filters(&args.filters), prices: opened.priced_with(), catalog };
     let scope = scope(args.filters, settings);
-    let page = page(&opened.frames, &scope, cost(args.cost), about).map_err(report_error)?;
+    let page = page(&opened.frames, &scope, args.cost.into(), about).map_err(report_error)?;
     if args.out == Path::new("-") {
         io::stdout().lock().write_all(page.html.as_bytes())?;
     } else {

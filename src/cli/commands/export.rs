@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 
 use agentlogs::analysis::evidence::{self, Pack, Texts};
 use agentlogs::analysis::export::{
@@ -9,9 +10,10 @@ use agentlogs::analysis::export::{
     in_scope, with_verdicts, write, write_file,
 };
 use agentlogs::analysis::present::{Currency, counted, grouped};
+use agentlogs::analysis::reports::Frames;
 use agentlogs::store::archive::{Archive, RepositoryFacts};
 use agentlogs::store::frames::TABLES;
-use agentlogs::store::lake::{PartitionBy, shown};
+use agentlogs::store::lake::shown;
 use anyhow::{Context, bail};
 use clap::ValueEnum as _;
 use clap::builder::PossibleValue;
@@ -20,94 +22,93 @@ use super::otlp;
 use super::output::{complain, say};
 use super::receiver::Receiver;
 use super::resolve::{report_error, scope, state_left_out, state_lower_bound, state_unmatched, state_unmatched_turns};
-use super::source::{catalog, open, some_tables};
+use super::source::{Opened, catalog, open, some_tables};
 use super::{Outcome, WrongCommandLine};
-use crate::cli::args::{Export, Kind, Period};
+use crate::cli::args::{DataSource, Export, Filters, Kind, Period};
 use crate::cli::settings::Settings;
 
 pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
     check(&args)?;
-    if args.directory.is_file() {
-        bail!("{} is a file, not a directory", args.directory.display());
+    check_directory(&args.directory)?;
+    match args.kind {
+        Kind::Parquet => write_tables(args, FileKind::Parquet, settings),
+        Kind::Csv => write_tables(args, FileKind::Csv, settings),
+        Kind::Jsonl => write_tables(args, FileKind::Jsonl, settings),
+        Kind::Arrow => write_tables(args, FileKind::Arrow, settings),
+        Kind::Lake => write_lake(args, settings),
+        Kind::Atif => write_trajectories(args, settings),
+        Kind::Otlp => write_otlp(args, settings),
+        Kind::Perfetto => write_timeline(args, settings),
+        Kind::Focus => write_focus(args, FileKind::Csv, settings),
+        Kind::FocusParquet => write_focus(args, FileKind::Parquet, settings),
+        Kind::Evidence => write_evidence(args, settings),
     }
-    // Its files would be those of the archive's next commands.
-    let directory = std::path::absolute(&args.directory).unwrap_or_else(|_| args.directory.clone());
+}
+
+/// Refuses a file, and a directory in an archive: its files would be those of the archive's next commands.
+fn check_directory(directory: &Path) -> anyhow::Result<()> {
+    if directory.is_file() {
+        bail!("{} is a file, not a directory", directory.display());
+    }
+    let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let directory = dunce::canonicalize(&directory).unwrap_or(directory);
     if let Some(archive) = directory.ancestors().find(|directory| Archive::at(*directory).exists()) {
         let archive = archive.display();
         return Err(WrongCommandLine(format!("{archive} is an archive; export to a directory outside of it")).into());
     }
-    if let Some(kind) = focus_kind(args.kind) {
-        return write_focus(args, kind, settings);
-    }
-    if args.kind == Kind::Evidence {
-        return write_evidence(args, settings);
-    }
-    let with_facts = args.kind == Kind::Lake && !args.without_facts;
-    let partitions = partitions(&args);
-    let receiver = args.endpoint.as_deref().map(Receiver::at).transpose()?;
-    let scope = scope(args.filters, settings);
-    let opened = open(args.source, settings, &TABLES, with_facts)?;
-    let mut tables = opened.frames.clone();
-    if !scope.is_everything() {
-        let (kept, left_out) = in_scope(&tables, &scope).map_err(report_error)?;
-        tables = kept;
-        state_left_out("", &left_out, "session", "start");
-        state_unmatched("", &opened.frames, &scope);
-    }
-    // A lake has the tables of an archive, as commands read it in place of one.
-    if args.kind != Kind::Lake {
-        tables = with_verdicts(tables, &opened.frames)?;
-    }
-    let access = Access::of(&tables)?;
-    let kind = file_kind(args.kind);
-    if let (Some(by), Some(kind)) = (partitions, kind) {
-        let prices = opened.prices();
-        let (facts, repositories) =
-            if with_facts { opened.facts()? } else { (Facts::None, RepositoryFacts::default()) };
+    Ok(())
+}
+
+/// The tables of the sessions in scope.
+struct Selected {
+    opened: Opened,
+    tables: Frames,
+    is_everything: bool,
+}
+
+impl Selected {
+    /// As an archive has them.
+    fn read(filters: Filters, source: DataSource, settings: &Settings, with_facts: bool) -> anyhow::Result<Self> {
+        let scope = scope(filters, settings);
+        let opened = open(source, settings, &TABLES, with_facts)?;
         let is_everything = scope.is_everything();
-        let export = LakeExport { tables: &tables, is_everything, facts, repositories, prices, kind, by, access };
-        let written = export.write(&args.directory)?;
-        say(&format!(
-            "{}, {} bytes; {} written, {} removed",
-            counted(written.files, "file"),
-            grouped(written.bytes),
-            written.changed,
-            written.removed
-        ));
-        return Ok(Outcome::Done);
-    }
-    fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
-    let written_to = |what: String| say(&format!("{what} written to {}", shown(&args.directory).display()));
-    if args.kind == Kind::Otlp {
-        return otlp::export(&tables, &args.directory, access, receiver.as_ref());
-    }
-    if args.kind == Kind::Perfetto {
-        let path = args.directory.join("perfetto.json");
-        let timeline = Timeline::new(&tables)?;
-        let mut written = Written::default();
-        let result = write_file(&path, access, |out| {
-            written = timeline.write(out)?;
-            Ok(())
-        });
-        result.with_context(|| path.display().to_string())?;
-        state_untimed(&written);
-        written_to(counted(written.sessions, "session"));
-        return Ok(Outcome::Done);
-    }
-    let Some(kind) = kind else {
-        let mut sessions = 0;
-        for trajectory in Trajectories::new(&tables)?.iter() {
-            let path = args.directory.join(&trajectory.file_name);
-            let written = write_file(&path, access, |out| trajectory.write(out));
-            written.with_context(|| path.display().to_string())?;
-            sessions += 1;
+        let mut tables = opened.frames.clone();
+        if !is_everything {
+            let (kept, left_out) = in_scope(&tables, &scope).map_err(report_error)?;
+            tables = kept;
+            state_left_out("", &left_out, "session", "start");
+            state_unmatched("", &opened.frames, &scope);
         }
-        written_to(counted(sessions, "session"));
-        return Ok(Outcome::Done);
-    };
+        Ok(Self { opened, tables, is_everything })
+    }
+
+    /// With the verdicts of sessions as columns.
+    fn with_verdicts(filters: Filters, source: DataSource, settings: &Settings) -> anyhow::Result<Self> {
+        let selected = Self::read(filters, source, settings, false)?;
+        Ok(Self { tables: with_verdicts(selected.tables, &selected.opened.frames)?, ..selected })
+    }
+}
+
+/// Writes a file per table, or one per table and period.
+fn write_tables(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Result<Outcome> {
+    let selected = Selected::with_verdicts(args.filters, args.source, settings)?;
+    let access = Access::of(&selected.tables)?;
+    if let Some(period) = args.partition_by {
+        let export = LakeExport {
+            tables: &selected.tables,
+            is_everything: selected.is_everything,
+            facts: Facts::None,
+            repositories: RepositoryFacts::default(),
+            prices: selected.opened.prices(),
+            kind,
+            by: period.into(),
+            access,
+        };
+        return write_partitions(export, &args.directory);
+    }
+    create(&args.directory)?;
     let (mut files, mut rows) = (0, 0);
-    for (name, frame) in tables {
+    for (name, frame) in selected.tables {
         if args.tables.is_empty() || args.tables.iter().any(|table| table == name) {
             let path = args.directory.join(format!("{name}.{}", kind.extension()));
             let mut frame = frame.collect()?;
@@ -117,7 +118,75 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
             rows += frame.height();
         }
     }
-    written_to(format!("{} with {}", counted(files, "table"), counted(rows, "row")));
+    say_written(&format!("{} with {}", counted(files, "table"), counted(rows, "row")), &args.directory);
+    Ok(Outcome::Done)
+}
+
+/// Writes a lake. It has the tables of an archive, as commands read it in place of one.
+fn write_lake(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
+    let with_facts = !args.without_facts;
+    let Selected { opened, tables, is_everything } = Selected::read(args.filters, args.source, settings, with_facts)?;
+    let access = Access::of(&tables)?;
+    let prices = opened.prices();
+    let (facts, repositories) = if with_facts { opened.facts()? } else { (Facts::None, RepositoryFacts::default()) };
+    let by = args.partition_by.unwrap_or(Period::Day).into();
+    let kind = FileKind::Parquet;
+    let export = LakeExport { tables: &tables, is_everything, facts, repositories, prices, kind, by, access };
+    write_partitions(export, &args.directory)
+}
+
+fn write_partitions(export: LakeExport<'_>, directory: &Path) -> anyhow::Result<Outcome> {
+    let written = export.write(directory)?;
+    say(&format!(
+        "{}, {} bytes; {} written, {} removed",
+        counted(written.files, "file"),
+        grouped(written.bytes),
+        written.changed,
+        written.removed
+    ));
+    Ok(Outcome::Done)
+}
+
+/// Writes each session as a trajectory.
+fn write_trajectories(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
+    let Selected { tables, .. } = Selected::with_verdicts(args.filters, args.source, settings)?;
+    let access = Access::of(&tables)?;
+    create(&args.directory)?;
+    let mut sessions = 0;
+    for trajectory in Trajectories::new(&tables)?.iter() {
+        let path = args.directory.join(&trajectory.file_name);
+        let written = write_file(&path, access, |out| trajectory.write(out));
+        written.with_context(|| path.display().to_string())?;
+        sessions += 1;
+    }
+    say_written(&counted(sessions, "session"), &args.directory);
+    Ok(Outcome::Done)
+}
+
+/// Writes each session as a trace and as metrics, or sends them.
+fn write_otlp(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
+    let receiver = args.endpoint.as_deref().map(Receiver::at).transpose()?;
+    let Selected { tables, .. } = Selected::with_verdicts(args.filters, args.source, settings)?;
+    let access = Access::of(&tables)?;
+    create(&args.directory)?;
+    otlp::export(&tables, &args.directory, access, receiver.as_ref())
+}
+
+/// Writes all sessions as one trace.
+fn write_timeline(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
+    let Selected { tables, .. } = Selected::with_verdicts(args.filters, args.source, settings)?;
+    let access = Access::of(&tables)?;
+    create(&args.directory)?;
+    let path = args.directory.join("perfetto.json");
+    let timeline = Timeline::new(&tables)?;
+    let mut written = Written::default();
+    let result = write_file(&path, access, |out| {
+        written = timeline.write(out)?;
+        Ok(())
+    });
+    result.with_context(|| path.display().to_string())?;
+    state_untimed(&written);
+    say_written(&counted(written.sessions, "session"), &args.directory);
     Ok(Outcome::Done)
 }
 
@@ -129,7 +198,7 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
     let opened = some_tables(args.source, settings, &tables)?;
     state_unmatched_turns("", &opened.frames, &scope);
     let mut focus = Focus::of(&opened.frames, &scope, &catalog).map_err(report_error)?;
-    fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
+    create(&args.directory)?;
     let path = args.directory.join(format!("focus.{}", kind.extension()));
     focus.write(kind, &path).with_context(|| path.display().to_string())?;
     say(&format!(
@@ -161,7 +230,7 @@ fn write_evidence(args: Export, settings: &Settings) -> anyhow::Result<Outcome> 
     let (pack, left_out) = Pack::read(&opened.frames, &scope, texts).map_err(report_error)?;
     state_left_out("", &left_out, "session", "start");
     state_unmatched("", &opened.frames, &scope);
-    fs::create_dir_all(&args.directory).with_context(|| args.directory.display().to_string())?;
+    create(&args.directory)?;
     let write_to = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
         let path = args.directory.join(name);
         write_file(&path, access, |out| write(out)).with_context(|| path.display().to_string())
@@ -212,10 +281,10 @@ fn check(args: &Export) -> Result<(), WrongCommandLine> {
     if args.with_text && args.kind != Kind::Evidence {
         return wrong("--with-text is for --as evidence".to_owned());
     }
-    if focus_kind(args.kind).is_some() && !args.tables.is_empty() {
+    if matches!(args.kind, Kind::Focus | Kind::FocusParquet) && !args.tables.is_empty() {
         return wrong("--table cannot be used with --as focus, which writes costs by day".to_owned());
     }
-    if partitions(args).is_some() && !args.tables.is_empty() {
+    if (args.kind == Kind::Lake || args.partition_by.is_some()) && !args.tables.is_empty() {
         return wrong("--table cannot be used with partitions, which are written for all tables".to_owned());
     }
     if !matches!(args.kind, Kind::Lake | Kind::Csv | Kind::Jsonl) && args.partition_by.is_some() {
@@ -227,37 +296,10 @@ fn check(args: &Export) -> Result<(), WrongCommandLine> {
     Ok(())
 }
 
-/// The period of a partition; `None` for one file per table or session.
-fn partitions(args: &Export) -> Option<PartitionBy> {
-    let period = args.partition_by.or((args.kind == Kind::Lake).then_some(Period::Day))?;
-    Some(partition_by(period))
+fn create(directory: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(directory).with_context(|| directory.display().to_string())
 }
 
-/// A period of the command line.
-pub const fn partition_by(period: Period) -> PartitionBy {
-    match period {
-        Period::Day => PartitionBy::Day,
-        Period::Week => PartitionBy::Week,
-        Period::Month => PartitionBy::Month,
-    }
-}
-
-/// The kind of the file of costs by day; `None` for other exports.
-const fn focus_kind(kind: Kind) -> Option<FileKind> {
-    match kind {
-        Kind::Focus => Some(FileKind::Csv),
-        Kind::FocusParquet => Some(FileKind::Parquet),
-        _ => None,
-    }
-}
-
-/// The kind of the files of tables; `None` for other exports.
-const fn file_kind(kind: Kind) -> Option<FileKind> {
-    match kind {
-        Kind::Parquet | Kind::Lake => Some(FileKind::Parquet),
-        Kind::Csv => Some(FileKind::Csv),
-        Kind::Jsonl => Some(FileKind::Jsonl),
-        Kind::Arrow => Some(FileKind::Arrow),
-        Kind::Atif | Kind::Evidence | Kind::Otlp | Kind::Perfetto | Kind::Focus | Kind::FocusParquet => None,
-    }
+fn say_written(what: &str, directory: &Path) {
+    say(&format!("{what} written to {}", shown(directory).display()));
 }

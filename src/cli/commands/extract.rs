@@ -19,7 +19,6 @@ use anyhow::Context as _;
 use polars::prelude::{PolarsResult, Schema};
 
 use super::Outcome;
-use super::export::partition_by;
 use super::ingest::listed;
 use super::prices::today;
 use super::reading::options;
@@ -39,7 +38,7 @@ pub fn run(args: Extract, settings: &Settings) -> anyhow::Result<Outcome> {
         write_stream(&written_schema(), |out| merge_fragments(rows, &directory, access, |frame| out.write(&frame)))?;
     } else if args.reconcile {
         let layout = Layout {
-            by: partition_by(args.partition_by),
+            by: args.partition_by.into(),
             files_per_partition: args.files_per_partition,
             files_per_table: args.files_per_table,
         };

@@ -104,16 +104,10 @@ pub fn is_on_terminal(printed: args::Printed) -> bool {
 /// When stdout cannot be written.
 pub fn print(frame: &DataFrame, printed: args::Printed, layout: Layout<'_>) -> anyhow::Result<()> {
     let screen = terminal::screen();
-    let format = match printed.format {
-        args::Format::Table => present::Format::Table,
-        args::Format::Json => present::Format::Json,
-        args::Format::Csv => present::Format::Csv,
-        args::Format::Markdown => present::Format::Markdown,
-        args::Format::Arrow if screen.is_some() => {
-            return Err(WrongCommandLine("--format arrow is binary; redirect it to a file or a pipe".to_owned()).into());
-        }
-        args::Format::Arrow => present::Format::Arrow,
-    };
+    let format = present::Format::from(printed.format);
+    if format == present::Format::Arrow && screen.is_some() {
+        return Err(WrongCommandLine("--format arrow is binary; redirect it to a file or a pipe".to_owned()).into());
+    }
     let is_for_people = matches!(format, present::Format::Table | present::Format::Markdown);
     let style = TableStyle {
         screen,

@@ -5,7 +5,6 @@ use std::error::Error as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::base::time::Time;
 use agentlogs::ingest::Options;
 use agentlogs::input::open::Limit;
@@ -55,11 +54,7 @@ pub fn options(
     Ok(Options {
         roots: paths,
         except,
-        content: match reading.content.unwrap_or(settings.content.value) {
-            args::Content::None => Retention::None,
-            args::Content::Text => Retention::Text,
-            args::Content::Full => Retention::Full,
-        },
+        content: reading.content.unwrap_or(settings.content.value).into(),
         redact: reading.redact || settings.redact.value,
         limit: reading.max_decompressed.map_or(Limit::Usual, Limit::Bytes),
         sidecar: Sidecar {

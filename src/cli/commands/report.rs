@@ -6,7 +6,9 @@ use std::sync::Arc;
 use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{ReportStyle, Roles, are, in_local_time};
-use agentlogs::analysis::reports::{self, Answer, LeftOut, Options, PriceAs, for_people, tree_for_people};
+use agentlogs::analysis::reports::{
+    self, Answer, Frames, LeftOut, Options, PriceAs, Report, for_people, tree_for_people,
+};
 use agentlogs::analysis::shipped::has_history;
 use agentlogs::store::frames::sessions;
 use anyhow::Context;
@@ -14,10 +16,9 @@ use polars::prelude::*;
 
 use super::output::{Layout, complain, is_on_terminal, numbers, print, row_limit, say, state_currency, terminal_width};
 use super::resolve::{
-    cost, empty_report_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged,
-    state_unknown_labels, unjudged,
+    empty_report_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged, state_unknown_labels,
 };
-use super::source::{catalog, some_tables};
+use super::source::{Opened, catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args;
 use crate::cli::settings::Settings;
@@ -26,34 +27,8 @@ use crate::cli::terminal;
 pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let report = reports::find(&args.name).map_err(report_error)?;
     let only_current = !args.active && wants_current(report, &args);
-    let needs_prices = args.price_as.is_some() || report.has_waste();
-    // Those of the archive contain imported ones.
-    let catalog = needs_prices.then(|| catalog(&args.source, settings)).transpose()?;
-    let catalog = catalog.map(|catalog| Arc::new(catalog.into_owned()));
-    let price_as = args.price_as.zip(catalog.clone()).map(|(model, catalog)| PriceAs::new(&model, catalog));
-    let price_as = price_as.transpose().map_err(report_error)?;
-    let is_for_people = matches!(args.printed.format, args::Format::Table | args::Format::Markdown);
-    let is_chart = args.chart || args.svg.is_some();
-    let mut options = Options {
-        by: args.by,
-        scope: scope(args.filters, settings),
-        cost: cost(args.cost),
-        sort: args.sort,
-        // A chart shows all groups.
-        limit: if is_chart { args.printed.limit } else { row_limit(args.printed) },
-        newest_first: !is_chart && is_on_terminal(args.printed),
-        total: is_for_people,
-        active: args.active || only_current,
-        k: args.k,
-        unjudged: unjudged(args.unjudged),
-        within: args.within.unwrap_or_default(),
-        price_as,
-        top: args.top,
-        tree: args.tree,
-        catalog,
-        wide: args.printed.wide || !is_for_people,
-    };
-    let has_cost = report.has_cost();
+    let mut options = resolve(report, &args, settings)?;
+    options.active |= only_current;
     let opened = some_tables(args.source, settings, &report.tables_for(&options))?;
     let mut answer = report.run(&opened.frames, &options).map_err(report_error)?;
     let shows_current = only_current && answer.rows.height() > 0;
@@ -61,85 +36,146 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         options.active = false;
         answer = report.run(&opened.frames, &options).map_err(report_error)?;
     }
-    if is_chart {
+    if args.chart || args.svg.is_some() {
         let chart = chart(report, &answer, options.order().map(|(column, _)| column))?;
         if let Some(path) = &args.svg {
             let written = write_file(path, Access::Umask, |out| out.write_all(chart.svg().as_bytes()));
             written.with_context(|| path.display().to_string())?;
         }
         if args.chart {
-            let mut out = std::io::stdout().lock();
-            // The width of the terminal, or 80 columns.
-            let width = terminal_width().unwrap_or(80).clamp(40, 240);
-            let is_ascii = terminal::screen().is_some_and(|screen| screen.is_ascii);
-            let text = if is_ascii { chart.text_in_ascii(width) } else { chart.text(width) };
-            out.write_all(text.as_bytes())?;
-            out.flush()?;
-            if chart.left_out > 0 {
-                complain(format_args!("{} not drawn: unknown, or too many", are(chart.left_out, "value")));
-            }
+            print_chart(&chart)?;
             state(report, &answer.left_out);
             return Ok(Outcome::Done);
         }
     }
-    let more = answer.more;
-    let compares_skills = is_for_people && answer.compares_skills();
-    let total = answer.total.filter(|_| answer.rows.height() + more > 1);
-    let style =
-        ReportStyle { dimensions: answer.dimensions, has_total: total.is_some(), currency: settings.shown_currency() };
-    let (left_out, judged) = (answer.left_out, answer.judged);
-    let empty =
-        (answer.rows.height() == 0).then(|| empty_report_reason(report, &opened.frames, &options.scope)).flatten();
-    let rows = if is_for_people {
-        let rows = if args.tree { &tree_for_people(&answer.rows, &opened.frames)? } else { &answer.rows };
-        let rows = for_people(rows, answer.dimensions, total.as_ref(), numbers(args.printed, settings))?;
-        in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
-    } else {
-        answer.rows
-    };
-    let sorted = options.order().map(|(column, _)| column);
-    let measures = || rows.get_column_names().into_iter().skip(style.dimensions).map(PlSmallStr::as_str);
-    let first = || if args.tree { Some(sessions::INCLUSIVE_COST_USD) } else { measures().next() };
-    let main = sorted.filter(|column| measures().any(|name| name == *column)).or_else(first);
-    // Sessions of a tree are named by their id.
-    let names = if args.tree { Some(1) } else { report.names(style.dimensions) };
-    let roles = Roles { names, main: main.filter(|_| style.dimensions > 0 || args.tree), ..Roles::default() };
-    let layout = Layout { roles, report: Some(style), is_long: true, more, empty: empty.as_deref() };
-    print(&rows, args.printed, layout)?;
+    let asked = Asked { report, options: &options, printed: args.printed };
+    asked.print_table(&answer, &opened.frames, settings)?;
     if shows_current {
         say("only the current windows; --limit 0 shows all");
     }
-    state(report, &left_out);
-    if rows.height() > 0 {
-        state_unknown_labels(&opened.frames, &options.by);
-    }
-    if let Some(judged) = judged {
-        state_unjudged("", judged, options.unjudged);
-    }
-    if report.name == "shipped" && !has_history(&opened.frames)? {
-        say("no repository was scanned: `agentlogs git scan` reads their history");
-    }
-    if compares_skills {
-        say("the pass rates are no experiment: sessions with and without a skill have different tasks");
-    }
-    if is_for_people && has_cost {
-        state_lower_bound("", &opened.frames, &options.scope, settings.shown_currency())?;
-        opened.state_prices();
-        state_currency(settings);
-    }
+    asked.print_notes(&answer, &opened, settings)?;
     Ok(Outcome::Done)
 }
 
+/// The options of the library for those of the command line.
+fn resolve(report: &Report, args: &args::Report, settings: &Settings) -> anyhow::Result<Options> {
+    let needs_prices = args.price_as.is_some() || report.has_waste();
+    // Those of the archive contain imported ones.
+    let catalog = needs_prices.then(|| catalog(&args.source, settings)).transpose()?;
+    let catalog = catalog.map(|catalog| Arc::new(catalog.into_owned()));
+    let price_as = args.price_as.as_deref().zip(catalog.clone()).map(|(model, catalog)| PriceAs::new(model, catalog));
+    let is_chart = args.chart || args.svg.is_some();
+    let is_for_people = is_for_people(args.printed);
+    Ok(Options {
+        by: args.by.clone(),
+        scope: scope(args.filters.clone(), settings),
+        cost: args.cost.into(),
+        sort: args.sort.clone(),
+        // A chart shows all groups.
+        limit: if is_chart { args.printed.limit } else { row_limit(args.printed) },
+        newest_first: !is_chart && is_on_terminal(args.printed),
+        total: is_for_people,
+        active: args.active,
+        k: args.k,
+        unjudged: args.unjudged.into(),
+        within: args.within.unwrap_or_default(),
+        price_as: price_as.transpose().map_err(report_error)?,
+        top: args.top,
+        tree: args.tree,
+        catalog,
+        wide: args.printed.wide || !is_for_people,
+    })
+}
+
+fn is_for_people(printed: args::Printed) -> bool {
+    matches!(printed.format, args::Format::Table | args::Format::Markdown)
+}
+
+/// Prints a chart in the width of the terminal, or in 80 columns.
+fn print_chart(chart: &Chart) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let width = terminal_width().unwrap_or(80).clamp(40, 240);
+    let is_ascii = terminal::screen().is_some_and(|screen| screen.is_ascii);
+    let text = if is_ascii { chart.text_in_ascii(width) } else { chart.text(width) };
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    if chart.left_out > 0 {
+        complain(format_args!("{} not drawn: unknown, or too many", are(chart.left_out, "value")));
+    }
+    Ok(())
+}
+
+/// What the user asked for.
+struct Asked<'a> {
+    report: &'a Report,
+    options: &'a Options,
+    printed: args::Printed,
+}
+
+impl Asked<'_> {
+    fn print_table(&self, answer: &Answer, frames: &Frames, settings: &Settings) -> anyhow::Result<()> {
+        let Self { report, options, printed } = *self;
+        let total = answer.total.as_ref().filter(|_| answer.rows.height() + answer.more > 1);
+        let (dimensions, currency) = (answer.dimensions, settings.shown_currency());
+        let style = ReportStyle { dimensions, has_total: total.is_some(), currency };
+        let is_empty = answer.rows.height() == 0;
+        let empty = is_empty.then(|| empty_report_reason(report, frames, &options.scope)).flatten();
+        let rows = if is_for_people(printed) {
+            let rows = if options.tree { &tree_for_people(&answer.rows, frames)? } else { &answer.rows };
+            let rows = for_people(rows, dimensions, total, numbers(printed, settings))?;
+            &in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
+        } else {
+            &answer.rows
+        };
+        let sorted = options.order().map(|(column, _)| column);
+        let measures = || rows.get_column_names().into_iter().skip(dimensions).map(PlSmallStr::as_str);
+        let first = || if options.tree { Some(sessions::INCLUSIVE_COST_USD) } else { measures().next() };
+        let main = sorted.filter(|column| measures().any(|name| name == *column)).or_else(first);
+        // Sessions of a tree are named by their id.
+        let names = if options.tree { Some(1) } else { report.names(dimensions) };
+        let roles = Roles { names, main: main.filter(|_| dimensions > 0 || options.tree), ..Roles::default() };
+        let layout = Layout { roles, report: Some(style), is_long: true, more: answer.more, empty: empty.as_deref() };
+        print(rows, printed, layout)
+    }
+
+    /// Prints what a reader of the rows has to know.
+    fn print_notes(&self, answer: &Answer, opened: &Opened, settings: &Settings) -> anyhow::Result<()> {
+        let Self { report, options, printed } = *self;
+        state(report, &answer.left_out);
+        if answer.rows.height() > 0 {
+            state_unknown_labels(&opened.frames, &options.by);
+        }
+        if let Some(judged) = answer.judged {
+            state_unjudged("", judged, options.unjudged);
+        }
+        if report.needs_history() && !has_history(&opened.frames)? {
+            say("no repository was scanned: `agentlogs git scan` reads their history");
+        }
+        if !is_for_people(printed) {
+            return Ok(());
+        }
+        if answer.compares_skills() {
+            say("the pass rates are no experiment: sessions with and without a skill have different tasks");
+        }
+        if report.has_cost() {
+            state_lower_bound("", &opened.frames, &options.scope, settings.shown_currency())?;
+            opened.state_prices();
+            state_currency(settings);
+        }
+        Ok(())
+    }
+}
+
 /// Whether a person asks for windows of limits and names neither a period nor how many: the current ones are meant.
-fn wants_current(report: &reports::Report, args: &args::Report) -> bool {
+fn wants_current(report: &Report, args: &args::Report) -> bool {
     let (printed, filters) = (args.printed, &args.filters);
     let names_no_period = filters.start().is_none() && filters.until.is_none();
     let is_table = is_on_terminal(printed) && !args.chart && args.svg.is_none();
-    report.name == "limits" && is_table && names_no_period && printed.limit.is_none() && !printed.wide
+    report.has_active() && is_table && names_no_period && printed.limit.is_none() && !printed.wide
 }
 
 /// Prints how many rows are left out as they have no time.
-fn state(report: &reports::Report, left_out: &LeftOut) {
+fn state(report: &Report, left_out: &LeftOut) {
     if report.takes_undated() {
         state_left_out("", left_out, "row", "time");
     } else if let Some(sentence) = left_out.stated("row", "time") {
@@ -148,7 +184,7 @@ fn state(report: &reports::Report, left_out: &LeftOut) {
 }
 
 /// A chart of the column to sort by, or of the first numeric measure.
-fn chart(report: &reports::Report, answer: &Answer, sort: Option<&str>) -> anyhow::Result<Chart> {
+fn chart(report: &Report, answer: &Answer, sort: Option<&str>) -> anyhow::Result<Chart> {
     let wrong = |text: String| anyhow::Error::from(WrongCommandLine(text));
     let measures: Vec<&str> = report.measures().iter().map(|it| it.name).collect();
     let rows = &answer.rows;

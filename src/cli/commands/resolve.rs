@@ -3,36 +3,18 @@
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::{Currency, counted, grouped};
 use agentlogs::analysis::reports::{
-    CostBasis, Error, Frames, LeftOut, Report, Scope, Undated, lower_bound, only_in_turns, outside_of_period,
-    unknown_labels, unmatched,
+    Error, Frames, LeftOut, Report, Scope, lower_bound, only_in_turns, outside_of_period, unknown_labels, unmatched,
 };
 
 use super::WrongCommandLine;
 use super::output::{complain, say};
-use crate::cli::args::{self, Filters};
+use crate::cli::args::Filters;
 use crate::cli::settings::Settings;
 
 /// Prints how many rows are left out as they have no time, and the option that includes them.
 pub fn state_left_out(prefix: &str, left_out: &LeftOut, thing: &str, lack: &str) {
     if let Some(sentence) = left_out.stated(thing, lack) {
         complain(format_args!("{prefix}{sentence}; --undated include adds them"));
-    }
-}
-
-/// Whether undated rows are included.
-pub fn undated(undated: args::Undated) -> Undated {
-    match undated {
-        args::Undated::Include => Undated::Include,
-        args::Undated::Exclude => Undated::Exclude,
-        args::Undated::Only => Undated::Only,
-    }
-}
-
-/// What trials without a verdict count as.
-pub fn unjudged(unjudged: args::Unjudged) -> Unjudged {
-    match unjudged {
-        args::Unjudged::Apart => Unjudged::Apart,
-        args::Unjudged::Failed => Unjudged::Failed,
     }
 }
 
@@ -55,15 +37,6 @@ pub fn state_unjudged(prefix: &str, judged: Judged, unjudged: Unjudged) {
     });
 }
 
-/// Which cost is used.
-pub fn cost(cost: args::Cost) -> CostBasis {
-    match cost {
-        args::Cost::Auto => CostBasis::Auto,
-        args::Cost::Reported => CostBasis::Reported,
-        args::Cost::Computed => CostBasis::Computed,
-    }
-}
-
 /// Which rows are included.
 pub fn scope(filters: Filters, settings: &Settings) -> Scope {
     let named = filters.by_dimension().map(|(name, pattern)| (name.to_owned(), pattern.to_owned()));
@@ -72,7 +45,7 @@ pub fn scope(filters: Filters, settings: &Settings) -> Scope {
     Scope {
         since: filters.start(),
         until: filters.until,
-        undated: filters.undated.map(undated),
+        undated: filters.undated.map(Into::into),
         timezone: filters.timezone.unwrap_or_else(|| settings.timezone.value.clone()),
         week_start: settings.week_start.value,
         only,

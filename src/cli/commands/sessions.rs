@@ -6,7 +6,7 @@ use agentlogs::store::frames::sessions;
 
 use super::Outcome;
 use super::output::{Layout, print, row_limit, state_currency};
-use super::resolve::{cost, empty_table_reason, report_error, scope, state_left_out, state_lower_bound};
+use super::resolve::{empty_table_reason, report_error, scope, state_left_out, state_lower_bound};
 use super::source::some_tables;
 use crate::cli::args::{Format, Sessions};
 use crate::cli::settings::Settings;
@@ -15,7 +15,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
     let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
     let options = Options {
         scope: scope(args.filters, settings),
-        cost: cost(args.cost),
+        cost: args.cost.into(),
         sort: args.sort,
         limit: row_limit(args.printed),
         wide: args.printed.wide || !is_for_people,

@@ -9,7 +9,6 @@ use agentlogs::base::zone::zone;
 use super::Outcome;
 use super::output::{Layout, has_color, print, state_currency, terminal_width};
 use super::overview::zoned;
-use super::resolve::cost;
 use super::source::{Opened, some_tables};
 use crate::cli::args::{DataSource, Format, Show};
 use crate::cli::settings::Settings;
@@ -20,7 +19,7 @@ const PAGE: u16 = 100;
 pub fn run(args: Show, settings: &Settings) -> anyhow::Result<Outcome> {
     let (opened, key) =
         open(args.source, args.session.as_deref().unwrap_or("last"), args.runtime.as_deref(), settings)?;
-    let timeline = Timeline::read(&opened.frames, &key, cost(args.cost))?;
+    let timeline = Timeline::read(&opened.frames, &key, args.cost.into())?;
     let style = TextStyle {
         width: terminal_width().unwrap_or(PAGE).clamp(40, 240).into(),
         color: has_color(),

@@ -12,7 +12,7 @@ use super::baseline;
 use crate::cli::args::{Check, Filters};
 use crate::cli::commands::output::{Layout, is_human, print, say};
 use crate::cli::commands::resolve::{
-    cost, report_error, scope, state_left_out, state_lower_bound, state_period, state_unmatched_turns,
+    report_error, scope, state_left_out, state_lower_bound, state_period, state_unmatched_turns,
 };
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
@@ -78,7 +78,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         let prefix = group.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
         let is_unmatched = state_unmatched_turns(&prefix, &opened.frames, &scope);
         matches_nothing |= is_unmatched;
-        let compared = compare(&opened.frames, &group.bounds, &scope, cost(args.cost));
+        let compared = compare(&opened.frames, &group.bounds, &scope, args.cost.into());
         let (compared, left_out) = compared.map_err(|error| group.error(error))?;
         if !is_unmatched && compared.iter().all(|it| it.value.is_none_or(|value| value == 0.0)) {
             state_period(&prefix, &opened.frames, &scope);

@@ -1,6 +1,7 @@
 //! `compare --by`: more than two cohorts.
 
 use agentlogs::analysis::compare::{CohortLine, Cohorts, TABLES, compare_by};
+use agentlogs::analysis::outcomes::Unjudged;
 use agentlogs::analysis::present::{Roles, are, counted, named};
 use agentlogs::analysis::reports::{Scope, tables_of_dimension};
 use polars::prelude::*;
@@ -9,7 +10,7 @@ use super::filters::{cohort, held_out};
 use crate::cli::args::Compare;
 use crate::cli::commands::output::{Layout, complain, numbers, print, say, state_currency};
 use crate::cli::commands::resolve::{
-    empty_table_reason, report_error, state_left_out, state_unjudged, state_unknown_labels, undated, unjudged,
+    empty_table_reason, report_error, state_left_out, state_unjudged, state_unknown_labels,
 };
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
@@ -19,11 +20,11 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
     let scope = cohort(&args.only, args.timezone.clone(), settings);
     let scope = scope.map_err(|error| WrongCommandLine(format!("--where: {error}")))?;
     let scope = held_out(scope, args.held_out);
-    let scope = Scope { undated: args.undated.map(undated), ..scope };
+    let scope = Scope { undated: args.undated.map(Into::into), ..scope };
     let mut tables = TABLES.to_vec();
     tables.extend(scope.tables().chain(tables_of_dimension(by).iter().copied()));
     let opened = some_tables(args.source, settings, &tables)?;
-    let choice = unjudged(args.unjudged);
+    let choice = Unjudged::from(args.unjudged);
     let found = compare_by(&opened.frames, &scope, by, choice).map_err(report_error)?;
     let numbers = numbers(args.printed, settings);
     let lines = &found.lines;

@@ -1,7 +1,7 @@
 //! Compares two cohorts of sessions.
 
 use agentlogs::analysis::compare::{Compared, SIGNIFICANCE, TABLES, compare, has_few_pairs};
-use agentlogs::analysis::outcomes::Tasks;
+use agentlogs::analysis::outcomes::{Tasks, Unjudged};
 use agentlogs::analysis::present::{self, Roles};
 use agentlogs::analysis::reports::Scope;
 use polars::prelude::*;
@@ -10,9 +10,7 @@ use super::filters::{cohort, held_out};
 use super::{by, tasks};
 use crate::cli::args::Compare;
 use crate::cli::commands::output::{Layout, complain, numbers, print, say, state_currency};
-use crate::cli::commands::resolve::{
-    report_error, state_left_out, state_lower_bound, state_unjudged, state_unmatched, undated, unjudged,
-};
+use crate::cli::commands::resolve::{report_error, state_left_out, state_lower_bound, state_unjudged, state_unmatched};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
 use crate::cli::settings::Settings;
@@ -24,7 +22,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     let of = |texts: &[String], flag: &str| {
         let found = cohort(texts, args.timezone.clone(), settings);
         let found = found.map_err(|error| WrongCommandLine(format!("{flag}: {error}")))?;
-        Ok::<_, WrongCommandLine>(Scope { undated: args.undated.map(undated), ..held_out(found, args.held_out) })
+        Ok::<_, WrongCommandLine>(Scope { undated: args.undated.map(Into::into), ..held_out(found, args.held_out) })
     };
     let (a, b) = (of(&args.a, "--a")?, of(&args.b, "--b")?);
     let numbers = numbers(args.printed, settings);
@@ -35,7 +33,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     for (scope, prefix) in [(&a, "a: "), (&b, "b: ")] {
         state_unmatched(prefix, &opened.frames, scope);
     }
-    let unjudged = unjudged(args.unjudged);
+    let unjudged = Unjudged::from(args.unjudged);
     let found = compare(&opened.frames, &a, &b, unjudged).map_err(report_error)?;
     if args.tasks {
         tasks::print_tasks(&found.changes, args.printed, args.printed.wide || !is_for_people)?;
