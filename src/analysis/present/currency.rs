@@ -1,6 +1,6 @@
 //! Amounts of money in the user's currency, for people. Other programs get US dollars.
 
-use super::number::grouped;
+use super::number::{fixed, grouped, is_tiny};
 
 /// The part of a column's name that means US dollars.
 const DOLLARS: &str = "_usd";
@@ -55,14 +55,18 @@ impl Currency {
     /// An amount of US dollars to the cent: `$1,234.50`, or `1,135.74 EUR`. An amount that would be rounded to 0 is `<$0.01`.
     pub fn amount(self, dollars: f64) -> String {
         let amount = dollars * self.rate;
-        let is_tiny = amount > 0.0 && amount < 0.005;
-        let text = format!("{:.2}", if is_tiny { 0.01 } else { amount });
+        let (before, text) = match amount {
+            _ if is_tiny(amount, 2) && amount < 0.0 => (">-", "0.01".to_owned()),
+            _ if is_tiny(amount, 2) => ("<", "0.01".to_owned()),
+            _ if amount <= -0.005 => ("-", fixed(-amount, 2)),
+            _ => ("", fixed(amount, 2)),
+        };
         let (whole, cents) = text.split_once('.').unwrap_or((&text, "00"));
-        let (whole, less) = (grouped(whole), if is_tiny { "<" } else { "" });
+        let whole = grouped(whole);
         if self.code == Self::default().code {
-            format!("{less}${whole}.{cents}")
+            format!("{before}${whole}.{cents}")
         } else {
-            format!("{less}{whole}.{cents} {}", self.code())
+            format!("{before}{whole}.{cents} {}", self.code())
         }
     }
 }
@@ -95,6 +99,8 @@ mod tests {
             (0.0, "$0.00", "0.00 EUR"),
             (0.006, "$0.01", "<0.01 EUR"),
             (2.468, "$2.47", "1.23 EUR"),
+            (-2.468, "-$2.47", "-1.23 EUR"),
+            (-0.006, "-$0.01", ">-0.01 EUR"),
             (1234.5, "$1,234.50", "617.25 EUR"),
         ] {
             assert_eq!([dollar.amount(amount), euro.amount(amount)], [in_dollars, in_euros]);

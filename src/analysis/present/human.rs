@@ -1,8 +1,8 @@
 //! Values as people read them on a terminal, by the name of their column: `$742.86`, `1.2B`, `23m 05s`, `12.5 %`.
 
 use super::currency::{Currency, is_money};
-use super::number::{grouped, short, short_bytes, short_time};
-use super::value::{Value, is_share};
+use super::number::{LEAST, bound_of, fixed, grouped, is_tiny, short, short_bytes, short_time, significant_places};
+use super::value::{PROBABILITY_PLACES, Value, is_probability, is_share};
 use crate::store::frames::{tool_calls, unknown_records};
 
 /// What a table has in the place of an unknown value.
@@ -61,6 +61,7 @@ impl Unit {
             _ if has_word("bytes") => Self::Bytes,
             _ if ORDINALS.contains(&column) => Self::Ordinal,
             _ if has_word("tokens") => Self::Tokens,
+            _ if is_probability(column) => Self::Number { decimals: PROBABILITY_PLACES },
             _ => Self::Number { decimals: decimals(floats) },
         }
     }
@@ -94,11 +95,12 @@ impl Unit {
         let rounded = || number.round() as i128;
         match self {
             Self::Money { currency, decimals } => money(number, currency, decimals),
-            Self::Share => format!("{:.1} %", number * 100.0),
-            Self::Percent => format!("{number:.1} %"),
+            Self::Share => format!("{} %", fixed(number * 100.0, 1)),
+            Self::Percent => format!("{} %", fixed(number, 1)),
             Self::Tokens if number.abs() < 1000.0 => with_decimals(number, 1),
             Self::Milliseconds | Self::Bytes | Self::Tokens => self.int(rounded()),
             Self::Ordinal => Value::Float(number).display(),
+            Self::Number { decimals } if is_tiny(number, decimals) => bound_of(number, &least(decimals)),
             Self::Number { decimals } => with_decimals(number, decimals),
         }
     }
@@ -113,13 +115,20 @@ pub fn human(name: &str, value: f64, currency: Currency) -> String {
 /// An amount of US dollars in a currency. The name of the column names a currency that is not the dollar.
 fn money(dollars: f64, currency: Currency, decimals: usize) -> String {
     let amount = dollars * currency.rate;
-    let least = 0.1_f64.powi(i32::try_from(decimals).unwrap_or(2));
-    let is_tiny = amount != 0.0 && amount.abs() < least / 2.0;
-    let number = with_decimals(if is_tiny { least } else { amount.abs() }, decimals);
-    let less = if is_tiny { "<" } else { "" };
-    let minus = if amount < 0.0 { "-" } else { "" };
     let sign = if currency.is_other() { "" } else { "$" };
-    format!("{less}{minus}{sign}{number}")
+    if is_tiny(amount, decimals) {
+        return bound_of(amount, &format!("{sign}{}", least(decimals)));
+    }
+    let number = with_decimals(amount, decimals);
+    match number.strip_prefix('-') {
+        Some(number) => format!("-{sign}{number}"),
+        None => format!("{sign}{number}"),
+    }
+}
+
+/// The smallest number with so many decimal places.
+fn least(decimals: usize) -> String {
+    format!("{:.decimals$}", 0.1_f64.powi(i32::try_from(decimals).unwrap_or(i32::MAX)))
 }
 
 /// A number with its thousands separated.
@@ -127,26 +136,30 @@ fn with_decimals(number: f64, decimals: usize) -> String {
     if number.abs() >= 1e15 {
         return format!("{number:e}");
     }
-    let text = format!("{:.decimals$}", number + 0.0);
+    let text = fixed(number, decimals);
     match text.split_once('.') {
         Some((whole, fraction)) => format!("{}.{fraction}", grouped(whole)),
         None => grouped(text),
     }
 }
 
-/// The decimal places of the numbers of a column: all that they have up to four, as prices do, else about three digits.
+/// The decimal places of the numbers of a column: all that they have up to four, as prices do, else about three digits. Where all are
+/// small, this is more than four.
 fn decimals(numbers: impl Iterator<Item = f64>) -> usize {
-    const MOST: usize = 4;
-    let places = |number: f64| (0..=MOST).find(|places| (number - round_to(number, *places)).abs() < 1e-9);
-    let (mut exact, mut largest) = (Some(0), 0.0_f64);
-    for number in numbers {
-        largest = largest.max(number);
-        exact = exact.zip(places(number)).map(|(before, places)| before.max(places));
-    }
+    const USUAL: usize = 4;
+    let numbers: Vec<f64> = numbers.filter(|number| *number >= LEAST).collect();
+    let largest = numbers.iter().fold(0.0, |largest: f64, number| largest.max(*number));
+    let most = if largest > 0.0 { significant_places(largest).max(USUAL) } else { USUAL };
+    let is_exact = |number: f64, places: usize| {
+        !is_tiny(number, places) && (number - round_to(number, places)).abs() < LEAST.min(number / 1e3)
+    };
+    let exact = numbers.iter().try_fold(0, |before, number| {
+        (0..=most).find(|places| is_exact(*number, *places)).map(|places| places.max(before))
+    });
     exact.unwrap_or(match largest {
         10.0.. => 1,
         1.0.. => 2,
-        _ => MOST,
+        _ => most,
     })
 }
 
@@ -187,6 +200,16 @@ mod tests {
             ("input", vec![float(1.25), float(15.0)], vec!["1.25", "15.00"]),
             ("times_median", vec![float(12.345_678), float(1.0)], vec!["12.3", "1.0"]),
             ("ratio", vec![float(1234.0)], vec!["1,234"]),
+            (
+                "price",
+                vec![float(0.000_002_134_5), float(0.0), float(1e-8)],
+                vec!["0.00000213", "0.00000000", "0.00000001"],
+            ),
+            ("price", vec![float(0.000_02)], vec!["0.00002"]),
+            ("times", vec![float(12.345_678), float(0.01), float(-0.01)], vec!["12.3", "<0.1", ">-0.1"]),
+            ("p_value", vec![float(1.0), float(0.012_999_675), float(0.000_01)], vec!["1.0000", "0.0130", "<0.0001"]),
+            ("difference_usd", vec![float(-0.000_000_4), float(-1e-12)], vec![">-$0.0001", "$0.0000"]),
+            ("difference_rate", vec![float(-0.000_000_2)], vec!["0.0 %"]),
             ("name", vec![Value::Text("a".to_owned()), Value::Null, Value::Bool(true)], vec!["a", "-", "true"]),
         ] {
             assert_eq!(shown(column, &values), expected, "{column}");

@@ -25,6 +25,45 @@ pub fn are(number: usize, thing: &str) -> String {
     format!("{} {}", counted(number, thing), if number == 1 { "is" } else { "are" })
 }
 
+/// Smaller differences are those of floating point: numbers below this one are shown as 0.
+pub(super) const LEAST: f64 = 1e-9;
+
+/// The most decimal places of a number.
+const MOST_PLACES: usize = 12;
+
+/// A number with so many decimal places. One that is rounded to 0 has no sign.
+pub(super) fn fixed(number: f64, places: usize) -> String {
+    let text = format!("{number:.places$}");
+    match text.strip_prefix('-') {
+        Some(digits) if digits.bytes().all(|byte| matches!(byte, b'0' | b'.')) => digits.to_owned(),
+        _ => text,
+    }
+}
+
+/// Whether a number is not 0, and would be shown as 0 with so many decimal places.
+pub(super) fn is_tiny(number: f64, places: usize) -> bool {
+    number.abs() >= LEAST && number.abs() < power_of_ten(-places_as_power(places)) / 2.0
+}
+
+/// What a number that [`is_tiny`] is shown as: `<0.01` and `>-0.01`. `least` is the smallest number with as many decimal places.
+pub(super) fn bound_of(number: f64, least: &str) -> String {
+    if number < 0.0 { format!(">-{least}") } else { format!("<{least}") }
+}
+
+/// The decimal places of a number with its first three digits, not counting zeros: 8 of 0.00000213.
+pub(super) fn significant_places(number: f64) -> usize {
+    let before = |places: &usize| number.abs() * power_of_ten(places_as_power(*places)) < 1.0;
+    (0..MOST_PLACES - 2).take_while(before).count() + 2
+}
+
+fn places_as_power(places: usize) -> i32 {
+    i32::try_from(places).unwrap_or(i32::MAX)
+}
+
+fn power_of_ten(power: i32) -> f64 {
+    10_f64.powi(power)
+}
+
 /// An abbreviated number: `3.1M`.
 pub fn short(number: i128) -> String {
     scaled(number, &["", "k", "M", "B", "T"])
@@ -85,5 +124,15 @@ mod tests {
     #[test]
     fn nouns_and_verbs_agree_with_their_number() {
         assert_eq!([are(1, "file"), are(1200, "file")], ["1 file is", "1,200 files are"]);
+    }
+
+    #[test]
+    fn a_number_that_is_rounded_to_zero_has_no_sign() {
+        assert_eq!([fixed(-0.04, 1), fixed(-0.06, 1), fixed(0.0, 2)], ["0.0", "-0.1", "0.00"]);
+        assert_eq!(
+            [is_tiny(0.004, 2), is_tiny(0.006, 2), is_tiny(0.0, 2), is_tiny(1e-12, 2)],
+            [true, false, false, false]
+        );
+        assert_eq!([0.5, 0.05, 0.000_002_13, 1e-30].map(significant_places), [3, 4, 8, 12]);
     }
 }

@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 use super::currency::is_money;
 use super::escape::{formula_safe, harmless_json, visible};
-use super::number::grouped;
+use super::number::{LEAST, fixed, grouped, is_tiny, significant_places};
 use super::style::ReportStyle;
 use crate::base::time::{DAY_MICROS, Time};
 use crate::store::frames::sessions;
@@ -58,16 +58,16 @@ impl Value {
         }
     }
 
-    /// The text for people. Floats have at most six decimal places.
+    /// The text for people. Floats have at most six decimal places, small ones three digits.
     pub(super) fn display(&self) -> String {
         match self {
             Self::Null => String::new(),
             Self::Bool(it) => it.to_string(),
             Self::Int(it) => it.to_string(),
             Self::Float(it) if it.abs() < 1e15 => {
-                let text = format!("{it:.6}");
-                let text = text.trim_end_matches('0').trim_end_matches('.');
-                if text == "-0" { "0".to_owned() } else { text.to_owned() }
+                let is_small = it.abs() >= LEAST && it.abs() < 1e-3;
+                let text = fixed(*it, if is_small { significant_places(*it).max(6) } else { 6 });
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
             }
             Self::Float(it) => it.to_string(),
             Self::Text(it) => visible(it).into_owned(),
@@ -76,7 +76,7 @@ impl Value {
     }
 
     /// The text for people in a report, by the name of the column: money is in the currency of the report and has four decimal
-    /// places, shares are percentages, thousands are separated.
+    /// places, shares are percentages, thousands are separated. Other numbers have one decimal place, small ones three digits.
     pub(super) fn shown_in(&self, report: ReportStyle, column: &str) -> String {
         match self {
             Self::Float(it) => Self::Float(report.currency.value_of(column, *it)).display_in_report(column),
@@ -89,13 +89,15 @@ impl Value {
         match self {
             Self::Int(it) => grouped(it),
             Self::Float(it) if !it.is_finite() => String::new(),
-            Self::Float(it) if is_share(column) => format!("{:.1} %", it * 100.0),
+            Self::Float(it) if is_share(column) => format!("{} %", fixed(it * 100.0, 1)),
             Self::Float(it) if is_money(column) => {
-                let text = format!("{it:.4}");
+                let text = fixed(*it, 4);
                 let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
                 format!("{}.{fraction}", grouped(whole))
             }
-            Self::Float(it) => format!("{it:.1}"),
+            Self::Float(it) if is_probability(column) => fixed(*it, PROBABILITY_PLACES),
+            Self::Float(it) if is_tiny(*it, 1) => self.display(),
+            Self::Float(it) => fixed(*it, 1),
             other => other.display(),
         }
     }
@@ -132,6 +134,14 @@ pub fn exact_dollars(cost_usd: f64) -> String {
 /// Whether the values of a column are shares of something.
 pub(super) fn is_share(column: &str) -> bool {
     column == "share" || column.ends_with("_share") || column.ends_with("_rate") || column.starts_with("pass_")
+}
+
+/// The decimal places of probabilities, of which small ones matter.
+pub(super) const PROBABILITY_PLACES: usize = 4;
+
+/// Whether the values of a column are probabilities of tests.
+pub(super) fn is_probability(column: &str) -> bool {
+    matches!(column, "p_value" | "p_adjusted")
 }
 
 /// The rows of a frame.
