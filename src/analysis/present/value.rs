@@ -131,9 +131,13 @@ pub fn exact_dollars(cost_usd: f64) -> String {
     format!("${}", measured(sessions::COST_USD, cost_usd))
 }
 
-/// Whether the values of a column are shares of something.
+/// Whether the values of a column are shares of something: its name contains the word, as `hit_rate_within_5min` does, and does not end
+/// with another unit.
 pub(super) fn is_share(column: &str) -> bool {
-    column == "share" || column.ends_with("_share") || column.ends_with("_rate") || column.starts_with("pass_")
+    const UNITS: [&str; 4] = ["usd", "ms", "bytes", "tokens"];
+    let words = || column.split('_');
+    let is_named = words().any(|word| matches!(word, "share" | "rate")) && column != "rate";
+    (is_named || column.starts_with("pass_")) && !words().next_back().is_some_and(|unit| UNITS.contains(&unit))
 }
 
 /// The decimal places of probabilities, of which small ones matter.
