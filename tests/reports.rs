@@ -298,6 +298,8 @@ fn recurring_times_are_in_their_order() {
         let scope = Scope { timezone: "Asia/Kolkata".to_owned(), week_start, ..Scope::default() };
         let options = Options { by: vec![name.to_owned()], scope, total: true, wide: true, ..Options::default() };
         let answer = run(reports::find("cost").unwrap(), &options);
+        let newest_first = run(reports::find("cost").unwrap(), &Options { newest_first: true, ..options.clone() });
+        assert_eq!(texts(&newest_first.rows, name), texts(&answer.rows, name), "on a terminal, too");
         assert_eq!(
             answer.rows.column("turns").unwrap().i64().unwrap().sum(),
             answer.total.unwrap().column("turns").unwrap().i64().unwrap().sum()

@@ -184,6 +184,7 @@ fn a_terminal_gets_twenty_rows() {
     assert!(count(&["schema", "sessions"], terminal).0 > 40, "a list of columns is whole");
     let report = count(&["report", "cost", "--by", "session"], terminal);
     assert!(report.0 == 23 && report.1.contains(" more (--limit 0)"), "{report:?}");
+    assert_eq!(count(&["report", "cost", "--by", "hour_of_day"], terminal).1.matches(" more").count(), 0);
     // The latest days are first, in the order of time elsewhere.
     let days = |size| {
         let rows = text(&run(&archive, &["report", "cost", "--by", "day", "--limit", "0"], size, &[]).stdout);

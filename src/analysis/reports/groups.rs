@@ -11,7 +11,7 @@ use super::spec::Groups;
 use crate::analysis::outcomes::frame::add_outcomes;
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{Context, CostBasis, Extended, Frames, Judged, SESSION_KEY, Top, round};
-use crate::analysis::selection::{Error, Grouping, LeftOut, is_time, names, order_of};
+use crate::analysis::selection::{Dimension, Error, Grouping, LeftOut, is_time, names, order_of};
 use crate::prices::Catalog;
 use crate::store::frames::{sessions, turns};
 
@@ -251,7 +251,9 @@ fn session_key(sessions: &LazyFrame) -> PolarsResult<Expr> {
 
 /// Sorts by time if time is a dimension, else by the first measure, descending.
 fn sorted(groups: LazyFrame, by: &[&str], first: Option<&str>, options: &Options) -> LazyFrame {
-    let by_newest = || by.first().filter(|name| options.newest_first && is_time(name)).map(|name| (*name, true));
+    // Hours of the day and days of the week have a first one, and no latest.
+    let is_period = |name: &str| Dimension::find(name).is_some_and(Dimension::is_time);
+    let by_newest = || by.first().filter(|name| options.newest_first && is_period(name)).map(|name| (*name, true));
     let by_first = || first.filter(|_| !by.iter().any(|name| is_time(name))).map(|name| (name, true));
     let sort = options.order().or_else(by_newest).or_else(by_first);
     let mut columns: Vec<&str> = by.to_vec();

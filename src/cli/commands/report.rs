@@ -7,7 +7,7 @@ use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{ReportStyle, Roles, are, in_local_time};
 use agentlogs::analysis::reports::{
-    self, Answer, Frames, LeftOut, Options, PriceAs, Report, for_people, tree_for_people,
+    self, Answer, Dimension, Frames, LeftOut, Options, PriceAs, Report, for_people, tree_for_people,
 };
 use agentlogs::analysis::shipped::has_history;
 use agentlogs::store::frames::sessions;
@@ -66,13 +66,15 @@ fn resolve(report: &Report, args: &args::Report, settings: &Settings) -> anyhow:
     let price_as = args.price_as.as_deref().zip(catalog.clone()).map(|(model, catalog)| PriceAs::new(model, catalog));
     let is_chart = args.chart || args.svg.is_some();
     let is_for_people = is_for_people(args.printed);
+    let is_recurring = |name: &String| Dimension::find(name).is_some_and(Dimension::is_recurring);
+    let is_by_recurring_time = matches!(args.by.as_slice(), [name] if is_recurring(name));
     Ok(Options {
         by: args.by.clone(),
         scope: scope(args.filters.clone(), settings),
         cost: args.cost.into(),
         sort: args.sort.clone(),
-        // A chart shows all groups.
-        limit: if is_chart { args.printed.limit } else { row_limit(args.printed) },
+        // A chart shows all groups, and the hours of a day are few.
+        limit: if is_chart || is_by_recurring_time { args.printed.limit } else { row_limit(args.printed) },
         newest_first: !is_chart && is_on_terminal(args.printed),
         total: is_for_people,
         active: args.active,
