@@ -34,5 +34,17 @@ pub fn for_people(
         }
         columns.push(column.into());
     }
-    numbers.by_measure(DataFrame::new(rows.height() + usize::from(total.is_some()), columns)?)
+    numbers.by_measure(with_singular(DataFrame::new(rows.height() + usize::from(total.is_some()), columns)?)?)
+}
+
+/// `1 line` in place of `1 lines`, in rows that have a count with its unit.
+fn with_singular(mut rows: DataFrame) -> PolarsResult<DataFrame> {
+    let (Ok(counts), Ok(units)) = (rows.column("count"), rows.column("unit")) else { return Ok(rows) };
+    let (counts, units) = (counts.cast(&DataType::Int64)?, units.str()?.clone());
+    let singular = |(unit, count): (Option<&str>, Option<i64>)| {
+        unit.map(|unit| if count == Some(1) { unit.trim_end_matches('s') } else { unit }.to_owned())
+    };
+    let units: StringChunked = units.iter().zip(counts.i64()?.iter()).map(singular).collect();
+    rows.with_column(units.with_name("unit".into()).into_column())?;
+    Ok(rows)
 }
