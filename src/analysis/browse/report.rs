@@ -111,6 +111,7 @@ impl ReportPane {
         let sort = self.question.sort.as_deref().map(|sort| sort.trim_start_matches(['+', '-']));
         let first = self.columns().into_iter().nth(self.dimensions);
         let main = sort.or(first.as_deref()).filter(|_| self.dimensions > 0);
+        let own = self.question.report.roles(self.dimensions);
         let style = TableStyle {
             // Each row is a line: blocks of lines are for high terminals.
             screen: Some(Screen {
@@ -121,7 +122,7 @@ impl ReportPane {
             color: false,
             is_human: true,
             is_whole: false,
-            roles: Roles { names: self.question.report.names(self.dimensions).or(Some(1)), main, ..Roles::default() },
+            roles: Roles { names: own.names.or(Some(1)), main, sentences: &[], ..own },
             report: Some(report),
         };
         let mut out = Vec::new();

@@ -12,6 +12,9 @@ use super::style::TableStyle;
 use super::value::{Value, is_number, names, names_in, rows};
 use crate::base::width::{cut, cut_start, width};
 
+/// The decimal places of amounts of which cents are not enough.
+const FINE: usize = 6;
+
 /// The width in columns to which the texts of reports are shortened.
 const PAGE: usize = 100;
 
@@ -88,7 +91,13 @@ pub(super) fn rows_of_texts(frame: &DataFrame, style: TableStyle<'_>, with_bars:
 pub(super) fn units(names: &[String], rows: &[Vec<Value>], style: TableStyle<'_>) -> Vec<Unit> {
     let currency = style.report.unwrap_or_default().currency;
     let values = |index: usize| rows.iter().filter_map(move |row| row.get(index));
-    names.iter().enumerate().map(|(index, name)| Unit::of(name, values(index), currency)).collect()
+    let unit = |(index, name): (usize, &String)| match Unit::of(name, values(index), currency) {
+        Unit::Money { currency, .. } if style.roles.fine.contains(&name.as_str()) => {
+            Unit::Money { currency, decimals: FINE }
+        }
+        unit => unit,
+    };
+    names.iter().enumerate().map(unit).collect()
 }
 
 /// Whether the values of a column are followed by a bar.

@@ -4,7 +4,7 @@
 //!
 //! 1. names of columns are broken after underscores, and bars are left out;
 //! 2. texts are shortened;
-//! 3. columns are hidden: those without values first, then from the last one on. Names, sentences, the main measure and columns that are
+//! 3. columns are hidden: those without values first, then those of [`Roles::least`], then from the last one on. Names, sentences, the main measure and columns that are
 //!    as important stay;
 //! 4. each row becomes a block of lines, which contains every column.
 //!
@@ -120,7 +120,8 @@ fn columns(frame: &DataFrame, style: TableStyle<'_>, screen: Screen) -> Vec<Colu
         let has_bar = has_bar(style, name);
         let cells = texts(index, has_bar);
         let without_bars = has_bar.then(|| texts(index, false));
-        let is_sentence = style.roles.sentences.contains(&name);
+        let is_empty = cells.iter().all(|cell| is_unknown(cell));
+        let is_sentence = style.roles.sentences.contains(&name) && !is_empty;
         let kept = is(index, is_text).then(|| Kept::of(name, &cells));
         let is_id = kept == Some(Kept::Beginning);
         let distinct = if is_id { distinct_beginning(&cells) } else { 0 };
@@ -143,7 +144,7 @@ fn columns(frame: &DataFrame, style: TableStyle<'_>, screen: Screen) -> Vec<Colu
             cells,
             role: match () {
                 () if index < count || is_sentence => Role::Name,
-                () if main == Some(index) || style.roles.also.contains(&name) => Role::Main,
+                () if main == Some(index) || style.roles.also.contains(&name) && !is_empty => Role::Main,
                 () => Role::Other,
             },
             is_right: is_number_at(index),
@@ -163,6 +164,10 @@ fn distinct_beginning(texts: &[String]) -> usize {
         _ => 0,
     };
     texts.windows(2).map(common).max().map_or(8, |common| (common + 1).max(8))
+}
+
+fn is_unknown(cell: &str) -> bool {
+    cell.is_empty() || cell == UNKNOWN
 }
 
 fn is_text(dtype: &DataType) -> bool {
@@ -193,7 +198,7 @@ impl Column {
 
     /// Whether no cell has a value.
     fn is_empty(&self) -> bool {
-        self.cells.iter().all(|cell| cell.is_empty() || cell == UNKNOWN)
+        self.cells.iter().all(|cell| is_unknown(cell))
     }
 }
 
@@ -227,7 +232,11 @@ impl Table<'_> {
             let is_other = |at: &usize| self.at(&shown, *at).is_some_and(|column| column.role == Role::Other);
             let others = || (0..shown.len()).rev().filter(is_other);
             let empty = others().find(|at| self.at(&shown, *at).is_some_and(Column::is_empty));
-            match empty.or_else(|| others().next()) {
+            let least = || {
+                let is_named = |name: &str, at: usize| self.at(&shown, at).is_some_and(|column| column.header == name);
+                self.style.roles.least.iter().find_map(|name| others().find(|at| is_named(name, *at)))
+            };
+            match empty.or_else(least).or_else(|| others().next()) {
                 Some(next) if !self.style.is_whole && !self.fits_as_blocks() => shown.remove(next),
                 _ => return None,
             };

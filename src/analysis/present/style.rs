@@ -56,8 +56,12 @@ pub struct Roles<'a> {
     pub main: Option<&'a str>,
     /// Further columns that are as important, such as the result of a comparison.
     pub also: &'a [&'a str],
-    /// Columns of sentences. They are never hidden, and are wrapped between words.
+    /// Columns of sentences. Unless they are empty, they are never hidden, and they are wrapped between words.
     pub sentences: &'a [&'a str],
+    /// Columns that are hidden before all others, in this order.
+    pub least: &'a [&'a str],
+    /// Amounts of money of which cents are not enough.
+    pub fine: &'a [&'a str],
 }
 
 /// How a report is printed.

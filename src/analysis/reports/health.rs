@@ -8,6 +8,7 @@ use super::doubts;
 use super::listing::listed;
 use super::options::Options;
 use super::spec::List;
+use crate::analysis::present::Roles;
 use crate::analysis::rows::{Frames, matches, sum_where};
 use crate::analysis::selection::{Error, LeftOut, Scope};
 use crate::base::time::Time;
@@ -97,6 +98,11 @@ pub(super) struct Health;
 impl List for Health {
     fn tables(&self) -> Vec<&'static str> {
         vec![sessions::TABLE, turns::TABLE, sources::TABLE, rejects::TABLE, unknown_records::TABLE]
+    }
+
+    /// The path distinguishes findings about files, and most kinds of findings have one unit.
+    fn roles(&self) -> Roles<'static> {
+        Roles { also: &[sources::SOURCE_PATH], least: &["unit"], ..Roles::default() }
     }
 
     fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {

@@ -7,6 +7,7 @@ use super::listing::listed;
 use super::options::Options;
 use super::spec::List;
 use crate::analysis::limits::{Rates, Window, windows_of};
+use crate::analysis::present::Roles;
 use crate::analysis::rows::measure::{Measure, max};
 use crate::analysis::rows::{Frames, round};
 use crate::analysis::selection::{Error, LeftOut, Undated};
@@ -59,8 +60,8 @@ impl List for Limits {
         vec![sessions::TABLE, turns::TABLE, limits::TABLE]
     }
 
-    fn names(&self) -> Option<usize> {
-        Some(3)
+    fn roles(&self) -> Roles<'static> {
+        Roles { names: Some(3), ..Roles::default() }
     }
 
     fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {

@@ -7,6 +7,7 @@ use super::list::REPORTS;
 use super::options::Options;
 use super::spec::{Body, Groups, Report};
 use super::tree;
+use crate::analysis::present::Roles;
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{Frames, Unjudged, Within};
 use crate::analysis::selection::{DIMENSIONS, Dimension, Error, names, tables_of_dimension};
@@ -92,11 +93,14 @@ impl Report {
         }
     }
 
-    /// The number of first columns that name a row of an answer with so many dimensions.
-    pub fn names(&self, dimensions: usize) -> Option<usize> {
+    /// What the columns of an answer with so many dimensions are for.
+    pub fn roles(&self, dimensions: usize) -> Roles<'static> {
         match &self.body {
-            Body::Groups(_) => (dimensions > 0).then_some(dimensions),
-            Body::List(list) => list.names().map(|own| dimensions + own),
+            Body::Groups(_) => Roles { names: (dimensions > 0).then_some(dimensions), ..Roles::default() },
+            Body::List(list) => {
+                let own = list.roles();
+                Roles { names: own.names.map(|names| dimensions + names), ..own }
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use super::answer::Answer;
 use super::options::Options;
+use crate::analysis::present::Roles;
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{Frames, ReportRows, Top};
 use crate::analysis::selection::Error;
@@ -47,9 +48,9 @@ pub(super) trait List: Debug + Sync {
         false
     }
 
-    /// The number of columns after the dimensions that name a row, if its rows have names.
-    fn names(&self) -> Option<usize> {
-        None
+    /// What its columns after the dimensions are for.
+    fn roles(&self) -> Roles<'static> {
+        Roles::default()
     }
 
     /// Its rows.

@@ -13,6 +13,7 @@ use crate::analysis::cohort::groups::{Groups, Values};
 use crate::analysis::cohort::means::MEANS;
 use crate::analysis::cohort::read::Cohort;
 use crate::analysis::outcomes::statistics::mean;
+use crate::analysis::present::Roles;
 use crate::analysis::rows::{Frames, KEY, Key, ReportRows as _, Sessions, round};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope, Undated};
 use crate::store::frames::{sessions, time_type, turns, verdicts};
@@ -43,8 +44,9 @@ impl List for Trends {
         false
     }
 
-    fn names(&self) -> Option<usize> {
-        Some(1)
+    /// What changed is the question: the result is also in the numbers before and after.
+    fn roles(&self) -> Roles<'static> {
+        Roles { names: Some(1), sentences: &["changed"], least: &["sessions", "result"], ..Roles::default() }
     }
 
     fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {

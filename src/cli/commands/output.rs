@@ -66,7 +66,7 @@ pub struct Layout<'a> {
 
 /// The layout of rows whose column `about` contains sentences.
 pub const WITH_ABOUT: Layout<'static> = Layout {
-    roles: Roles { names: None, main: None, also: &[], sentences: &["about"] },
+    roles: Roles { names: None, main: None, also: &[], sentences: &["about"], least: &[], fine: &[] },
     report: None,
     is_long: false,
     more: 0,

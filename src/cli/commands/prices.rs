@@ -53,7 +53,8 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
         }
         Prices::Explain { session, source, printed } => {
             let (rows, about) = explanation(source, &session, settings)?;
-            let roles = Roles { names: Some(3), main: Some(turns::COST_USD), ..Roles::default() };
+            let fine = &[turns::COMPUTED_COST_USD, turns::REPORTED_COST_USD, turns::COST_USD];
+            let roles = Roles { names: Some(3), main: Some(turns::COST_USD), fine, ..Roles::default() };
             print(&rows, printed, Layout { roles, ..Layout::default() })?;
             say(&about);
         }

@@ -134,8 +134,9 @@ impl Asked<'_> {
         let first = || if options.tree { Some(sessions::INCLUSIVE_COST_USD) } else { measures().next() };
         let main = sorted.filter(|column| measures().any(|name| name == *column)).or_else(first);
         // Sessions of a tree are named by their id.
-        let names = if options.tree { Some(1) } else { report.names(dimensions) };
-        let roles = Roles { names, main: main.filter(|_| dimensions > 0 || options.tree), ..Roles::default() };
+        let own = report.roles(dimensions);
+        let names = if options.tree { Some(1) } else { own.names };
+        let roles = Roles { names, main: main.filter(|_| dimensions > 0 || options.tree), ..own };
         let layout = Layout { roles, report: Some(style), is_long: true, more: answer.more, empty: empty.as_deref() };
         print(rows, printed, layout)
     }

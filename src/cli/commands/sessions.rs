@@ -31,7 +31,8 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
         answer.rows
     };
     let report = ReportStyle { dimensions: NAMES, has_total: false, currency: settings.shown_currency() };
-    let roles = Roles { names: Some(NAMES), main: Some(sessions::COST_USD), ..Roles::default() };
+    let least = if rows.column("about").is_ok() { LESS_THAN_ABOUT } else { &[] };
+    let roles = Roles { names: Some(NAMES), main: Some(sessions::COST_USD), least, ..Roles::default() };
     let layout = Layout { roles, report: Some(report), is_long: true, more: answer.more, empty: empty.as_deref() };
     print(&rows, args.printed, layout)?;
     state_left_out("", &answer.left_out, "session", "start");
@@ -44,3 +45,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
 
 /// The number of first columns that name a session: its number, id, start and project.
 const NAMES: usize = 4;
+
+/// The columns that matter less than the first prompt, by which a person recognises a session.
+const LESS_THAN_ABOUT: &[&str] =
+    &[sessions::RUNTIME, sessions::TURNS, sessions::INCLUSIVE_COST_USD, sessions::MODEL, sessions::STATUS];

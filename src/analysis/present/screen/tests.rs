@@ -199,3 +199,27 @@ fn times_have_no_fraction() {
     assert_eq!(without_fraction("2026-10-05T08:00:01Z"), "2026-10-05 08:00:01Z");
     assert_eq!(without_fraction("-"), "-");
 }
+
+#[test]
+fn columns_that_matter_least_are_hidden_first() {
+    let frame = df!(
+        "finding" => ["rejected"; 9], "reason" => ["not_json"; 9], "lines" => [1_i64; 9], "unit" => ["lines"; 9],
+        "source_path" => ["/home/ann/logs/2026-10-05.jsonl"; 9], "example" => [None::<&str>; 9]
+    )
+    .unwrap();
+    let roles =
+        Roles { also: &["source_path"], sentences: &["example"], least: &["unit", "reason"], ..Roles::default() };
+    let style = TableStyle { roles, ..TableStyle::default() };
+    assert_eq!(printed(&frame, style, screen(52, 10)).1, ["unit", "example"]);
+    let (text, hidden) = printed(&frame, style, screen(42, 10));
+    assert_eq!(hidden, ["reason", "unit", "example"]);
+    assert!(text.contains("/2026-10-05.jsonl"), "{text}");
+}
+
+#[test]
+fn fine_amounts_have_six_decimal_places() {
+    let frame = df!("of" => ["input", "sum"], "cost_usd" => [0.000_612_5, 12.5]).unwrap();
+    let style = TableStyle { roles: Roles { fine: &["cost_usd"], ..Roles::default() }, ..TableStyle::default() };
+    let (text, _) = printed(&frame, style, screen(80, 24));
+    assert!(text.contains("$0.000613") && text.contains("$12.500000"), "{text}");
+}
