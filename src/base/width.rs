@@ -50,6 +50,35 @@ pub fn cut_start(text: &str, columns: usize) -> String {
     format!("…{}", end(text, columns.saturating_sub(1)))
 }
 
+/// Parts of a text in lines of at most `columns`, with a space between two parts. A wider part has a line of its own.
+pub fn packed(parts: impl IntoIterator<Item = impl AsRef<str>>, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        let part = part.as_ref();
+        match lines.last_mut() {
+            Some(line) if width(line) + 1 + width(part) <= columns => line.extend([" ", part]),
+            _ => lines.push(part.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A text in parts that are at most `columns` wide, divided anywhere.
+pub fn divided(text: &str, columns: usize) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while width(rest) > columns {
+        let part = start(rest, columns);
+        if part.is_empty() {
+            break;
+        }
+        parts.push(part);
+        rest = rest.get(part.len()..).unwrap_or_default();
+    }
+    parts.push(rest);
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +92,14 @@ mod tests {
         // A character of several code points is whole or absent.
         assert_eq!((start("ab👩\u{200d}💻", 3), end("e\u{301}x", 1), end("e\u{301}x", 2)), ("ab", "x", "e\u{301}x"));
         assert_eq!((cut("abc", 0), start("", 3), end("", 3)), ("…".to_owned(), "", ""));
+        assert_eq!(divided("日本語", 4), ["日本", "語"]);
+        assert_eq!((divided("", 4), divided("日本", 1)), (vec![""], vec!["日本"]));
+    }
+
+    #[test]
+    fn lines_are_filled_with_parts() {
+        assert_eq!(packed("one two three four".split(' '), 9), ["one two", "three", "four"]);
+        assert_eq!(packed(["a", "incomprehensible", "b"], 9), ["a", "incomprehensible", "b"]);
+        assert_eq!(packed(Vec::<&str>::new(), 9), Vec::<String>::new());
     }
 }

@@ -11,7 +11,7 @@ use super::style::Look;
 use crate::analysis::present::{grouped, visible};
 use crate::analysis::reports::REPORTS;
 use crate::analysis::show::{Paint, Target, TextLine, Timeline};
-use crate::base::width::{padded, start, width as width_of};
+use crate::base::width::{divided, padded};
 
 /// What a pane shows.
 #[derive(Debug, Clone)]
@@ -217,7 +217,7 @@ fn details(timeline: &Timeline, entry: usize, look: &Look, width: usize) -> Vec<
             let part = visible(part.trim_end()).into_owned();
             for part in divided(&part, width.saturating_sub(NAME)) {
                 lines.push(TextLine {
-                    spans: vec![(Some(Paint::Dim), padded(name, NAME)), (None, part)],
+                    spans: vec![(Some(Paint::Dim), padded(name, NAME)), (None, part.to_owned())],
                     ..TextLine::default()
                 });
                 name = "";
@@ -225,20 +225,4 @@ fn details(timeline: &Timeline, entry: usize, look: &Look, width: usize) -> Vec<
         }
     }
     lines
-}
-
-/// The parts of a text, each at most `width` wide.
-fn divided(text: &str, width: usize) -> Vec<String> {
-    let mut parts = Vec::new();
-    let mut rest = text;
-    while width_of(rest) > width {
-        let part = start(rest, width);
-        if part.is_empty() {
-            break;
-        }
-        parts.push(part.to_owned());
-        rest = rest.get(part.len()..).unwrap_or_default();
-    }
-    parts.push(rest.to_owned());
-    parts
 }

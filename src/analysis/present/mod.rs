@@ -50,7 +50,7 @@ pub use markdown::markdown_text;
 pub use number::{are, counted, grouped, short, short_time};
 pub use numbers::{Numbers, in_points};
 pub use render::render;
-pub use shorten::both_ends;
+pub use shorten::{both_ends, path_end};
 pub use structure::structure;
 pub use style::{Format, ReportStyle, Roles, Screen, TableStyle};
 pub use value::{exact_dollars, measured};

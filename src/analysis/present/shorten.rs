@@ -2,7 +2,7 @@
 //! ids that have a long beginning in common, both ends.
 
 use super::human::UNKNOWN;
-use crate::base::width::{end, start, width};
+use crate::base::width::{end, packed, start, width};
 
 /// Which part of a text stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,11 @@ pub fn both_ends(text: &str, columns: usize) -> String {
     shortened(text, columns, Kept::Ends, "…")
 }
 
+/// A path of at most `columns`, of which the last directories and the name stay.
+pub fn path_end(path: &str, columns: usize) -> String {
+    shortened(path, columns, Kept::EndOfPath, "…")
+}
+
 /// The last directories of a path as far as they fit. A name that is longer keeps both ends.
 fn end_of_path(text: &str, left: usize, ellipsis: &str) -> String {
     let separators = text.char_indices().filter(|(at, char)| *at > 0 && matches!(char, '/' | '\\'));
@@ -95,16 +100,9 @@ fn ends(text: &str, left: usize, ellipsis: &str) -> String {
 
 /// A text in lines of at most `columns`, which end between words. A longer word keeps both ends.
 pub(super) fn wrapped(text: &str, columns: usize, ellipsis: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let word = shortened(word, columns, Kept::of("", &[word.to_owned()]), ellipsis);
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(&word),
-            Some(line) if width(line) + 1 + width(&word) <= columns => line.extend([" ", &word]),
-            _ => lines.push(word),
-        }
-    }
-    lines
+    let words = text.split(' ').filter(|word| !word.is_empty());
+    let lines = packed(words.map(|word| shortened(word, columns, Kept::of("", &[word.to_owned()]), ellipsis)), columns);
+    if lines.is_empty() { vec![String::new()] } else { lines }
 }
 
 /// The name of a column in lines of at most `columns`, which end after an underscore. A part that is longer has a line of its own.

@@ -10,6 +10,8 @@ use crate::store::frames::TypedRows as _;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Text(String),
+    /// A path, and what follows it.
+    Path(String, String),
     /// A time in microseconds, and what follows it.
     Period {
         start: i64,
@@ -43,7 +45,7 @@ pub(super) fn facts(
     });
     let mut facts: Vec<Fact> = Vec::new();
     for (name, value) in texts(session, verdicts, failure, shipped, turns) {
-        facts.extend(value.filter(|value| !value.is_empty()).map(|value| (name, Value::Text(value))));
+        facts.extend(value.filter(|value| *value != Value::Text(String::new())).map(|value| (name, value)));
         match name {
             "models" => facts.extend(period.clone().map(|period| ("time", period))),
             "tokens" => facts.extend(cost.clone().map(|cost| ("cost", cost))),
@@ -53,37 +55,42 @@ pub(super) fn facts(
     facts
 }
 
-/// The facts that are texts, in their order.
+/// The facts that are texts or paths, in their order.
 fn texts(
     session: &SessionColumns,
     verdicts: &VerdictColumns,
     failure: Option<String>,
     shipped: Option<String>,
     turns: &[Entry],
-) -> [(&'static str, Option<String>); 18] {
+) -> [(&'static str, Option<Value>); 18] {
     let in_brackets = |text: Option<&str>| text.map(|text| format!("({text})"));
-    let branch = session.git_branch(0).map(|branch| format!("on {branch}"));
+    let on_branch = session.git_branch(0).map(|branch| format!("on {branch}"));
+    let project = match (owned(session.project(0)), on_branch) {
+        (Some(project), branch) => Some(Value::Path(project, branch.map(|it| format!(" {it}")).unwrap_or_default())),
+        (None, branch) => branch.map(Value::Text),
+    };
     let runtime = [owned(session.runtime(0)), owned(session.runtime_version(0)), in_brackets(session.format(0))];
     let error = [owned(session.error_kind(0)), owned(session.error_message(0))];
+    let text = |text: Option<String>| text.map(Value::Text);
     [
-        ("session", owned(session.id(0))),
-        ("runtime", joined(runtime, " ")),
-        ("status", joined([owned(session.status(0)), in_brackets(session.stop_reason(0))], " ")),
-        ("error", joined(error, ": ")),
-        ("failure", failure),
-        ("started by", owned(session.parent(0))),
-        ("root", owned(session.root(0)).filter(|root| ![session.id(0), session.parent(0)].contains(&Some(root)))),
-        ("agent", owned(session.agent(0))),
-        ("project", joined([owned(session.project(0)), branch], " ")),
-        ("models", Some(session.models(0).join(", "))),
-        ("labels", Some(session.labels(0).join(", "))),
-        ("work", Some(work(session))),
-        ("shipped", shipped),
-        ("tokens", tokens(session, turns)),
-        ("verdicts", Some(verdicts_as_text(verdicts))),
-        ("log", owned(session.source_path(0))),
-        ("prompt", owned(session.prompt(0))),
-        ("answer", owned(session.text(0))),
+        ("session", text(owned(session.id(0)))),
+        ("runtime", text(joined(runtime, " "))),
+        ("status", text(joined([owned(session.status(0)), in_brackets(session.stop_reason(0))], " "))),
+        ("error", text(joined(error, ": "))),
+        ("failure", text(failure)),
+        ("started by", text(owned(session.parent(0)))),
+        ("root", text(owned(session.root(0)).filter(|root| ![session.id(0), session.parent(0)].contains(&Some(root))))),
+        ("agent", text(owned(session.agent(0)))),
+        ("project", project),
+        ("models", text(Some(session.models(0).join(", ")))),
+        ("labels", text(Some(session.labels(0).join(", ")))),
+        ("work", text(Some(work(session)))),
+        ("shipped", text(shipped)),
+        ("tokens", text(tokens(session, turns))),
+        ("verdicts", text(Some(verdicts_as_text(verdicts)))),
+        ("log", session.source_path(0).map(|path| Value::Path(path.to_owned(), String::new()))),
+        ("prompt", text(owned(session.prompt(0)))),
+        ("answer", text(owned(session.text(0)))),
     ]
 }
 
@@ -138,9 +145,10 @@ fn verdicts_as_text(verdicts: &VerdictColumns) -> String {
     let one = |row: usize| {
         let result = verdicts.passed(row).map(|passed| if passed { "passed" } else { "failed" }.to_owned());
         let score = verdicts.score(row).map(|score| format!("score {score}"));
-        let values: Vec<String> = result.into_iter().chain(score).collect();
+        let result = joined([result, score], ", ").unwrap_or_else(|| "unjudged".to_owned());
         let judge = verdicts.judge(row).map(|judge| format!(" ({judge})")).unwrap_or_default();
-        format!("{} {}{judge}", verdicts.name(row).unwrap_or_default(), values.join(", "))
+        let message = verdicts.message(row).map(|message| format!(": {message}")).unwrap_or_default();
+        format!("{} {result}{judge}{message}", verdicts.name(row).unwrap_or_default())
     };
     let mut all: Vec<String> = (0..verdicts.height()).map(one).collect();
     all.sort();

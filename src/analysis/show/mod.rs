@@ -1,23 +1,25 @@
 //! One session as a timeline: its responses, calls, changes and events in their order. docs/reports.md#one-session describes it.
 //!
 //! ```text
-//! find       a text of the command line -> the session that it means
-//! short      ids of sessions -> short ones, which find accepts
-//! read       the tables -> the session, and its entries
-//! timeline   entries -> their order, and phases
-//! collapsed  repeated entries -> one line
-//! tree       the session with its subagents, and the sessions that it started
-//! facts      the session -> lines of names and values
-//! details    everything that is known about one entry
-//! spans      lines of text with colours, and what they lead to
-//! style      how text is printed
-//! text       the timeline -> text for a terminal
-//! frame      the timeline -> rows, for other programs and Markdown
+//! find        a text of the command line -> the session that it means
+//! short       ids of sessions -> short ones, which find accepts
+//! read        the tables -> the session, and its entries
+//! timeline    entries -> their order, and phases
+//! collapsed   repeated entries -> one line
+//! tree        the session with its subagents, and the sessions that it started
+//! facts       the session -> lines of names and values
+//! fact_lines  names and values -> lines of text
+//! details     everything that is known about one entry
+//! spans       lines of text with colours, and what they lead to
+//! style       how text is printed
+//! text        the timeline -> text for a terminal
+//! frame       the timeline -> rows, for other programs and Markdown
 //! ```
 
 mod collapsed;
 mod details;
 mod entry;
+mod fact_lines;
 mod facts;
 mod find;
 mod frame;

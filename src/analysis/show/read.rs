@@ -147,6 +147,7 @@ rows! {
         passed: verdicts::PASSED,
         score: verdicts::SCORE,
         judge: verdicts::JUDGE,
+        message: verdicts::MESSAGE,
     }
 }
 

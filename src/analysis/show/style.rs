@@ -33,6 +33,8 @@ impl TextStyle {
 
 /// The width of the names of facts.
 pub(super) const NAME: usize = 11;
+/// The smallest width of a text: a narrower one hides columns of numbers.
+pub(super) const MIN_TEXT: usize = 24;
 /// Text of one line with at most `width` columns. `keeps_end` cuts out the middle, so that paths keep their file.
 pub(in crate::analysis) fn fitted(text: &str, width: usize, keeps_end: bool) -> String {
     let indent = text.len() - text.trim_start().len();

@@ -6,17 +6,16 @@ use jiff::Timestamp;
 
 use super::collapsed::{Line, collapsed};
 use super::entry::{Entry, Kind, Phase};
+use super::fact_lines::lines_of_fact;
 use super::facts::Value;
 use super::find::SessionKey;
 use super::spans::{Paint, Target, TextLine};
-use super::style::{NAME, TextStyle, fitted};
+use super::style::{MIN_TEXT, TextStyle, fitted};
 use super::timeline::Timeline;
 use crate::analysis::present::{counted, grouped, markdown_text, short, short_time};
 use crate::base::width::width as width_of;
 use crate::store::frames::turns;
 
-/// The smallest width of the text of an entry: a narrower one hides columns of numbers.
-const MIN_TEXT: usize = 24;
 /// The width of the number of a response.
 const TURN: usize = 5;
 /// The columns before the text: the time since the start, the number of the response, and a space.
@@ -58,8 +57,7 @@ impl Timeline {
     pub fn text_lines(&self, style: &TextStyle) -> Vec<TextLine> {
         let mut out = Vec::new();
         for (name, value) in &self.facts {
-            let width = style.width.saturating_sub(NAME).max(MIN_TEXT);
-            out.push(TextLine::of_fact(name, fitted(&value_as_text(value, style), width, false)));
+            out.extend(lines_of_fact(name, value, style));
         }
         out.extend(self.tree_lines(style));
         let mut columns: Vec<Column> = COLUMNS.to_vec();
@@ -360,6 +358,7 @@ pub(super) fn value_as_text(value: &Value, style: &TextStyle) -> String {
     };
     match value {
         Value::Text(text) => text.clone(),
+        Value::Path(path, after) => format!("{path}{after}"),
         Value::Period { start, end, duration_ms } => {
             const DAY: &str = "%Y-%m-%d";
             let end = end.filter(|end| end != start).map(|end| {
