@@ -13,6 +13,7 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, execute, queue, style};
 
+use crate::cli::stderr::write_line;
 use crate::cli::terminal::{is_dumb, size};
 
 /// Messages of the time while the screen is shown, if it is: stderr is the same terminal.
@@ -129,9 +130,7 @@ pub fn restore() {
     let Some(messages) = HELD.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
     let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
-    for message in messages {
-        let _ = writeln!(io::stderr(), "{message}");
-    }
+    messages.iter().for_each(|message| write_line(message));
 }
 
 /// Restores the terminal before a signal ends the program, which otherwise has its usual effect.

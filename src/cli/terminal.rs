@@ -59,6 +59,16 @@ pub fn screen() -> Option<Screen> {
     Some(Screen { width: size.0.max(SMALLEST.0), height: size.1.max(SMALLEST.1), is_ascii })
 }
 
+/// The width to which messages on stderr are wrapped: that of the terminal, if stderr is one.
+pub fn width_of_messages() -> Option<usize> {
+    if !io::stderr().is_terminal() {
+        return None;
+    }
+    let named = variable("AGENTLOGS_TERMINAL").as_deref().and_then(size_of).map(|(width, _)| width);
+    let named = named.or_else(|| variable("COLUMNS")?.parse().ok());
+    Some(named.unwrap_or_else(|| size().0).max(SMALLEST.0).into())
+}
+
 /// Whether text on standard output may be bold or coloured.
 pub fn has_color() -> bool {
     let choice = OPTIONS.get().map(|(color, _)| *color).unwrap_or_default();
