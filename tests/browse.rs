@@ -430,6 +430,7 @@ fn an_archive_without_sessions_has_an_empty_list() {
     let tables = demo().map(|_, rows| rows.limit(0));
     let mut program = Program::new(tables, (80, 24));
     assert!(program.title().ends_with("0 of 0"), "{}", program.title());
+    assert!(program.text().contains("no sessions yet"), "{}", program.text());
     program.press("jGtesdmpvf<Enter><Esc>S?<Esc><Tab><Enter>");
     assert!(program.text().contains("no rows"), "{}", program.text());
     program.press("q");

@@ -62,6 +62,7 @@ const WIDEST: [(&str, usize); 2] = [("model", 26), ("project", 30)];
 pub(super) fn columns(sessions: &Sessions, look: &Look, width: usize) -> Vec<Column> {
     let text = if width < WIDE { 8 } else { 14 };
     let cost = if look.currency.is_other() { 14 } else { 9 };
+    // The words of status, verdict, failure and outcome are never cut.
     // Each with its rank: those of rank 0 are always shown, then the others in the order of their ranks.
     let all = [
         (5, Column::left("session", 8, |it, _| Some(it.short.clone()))),
@@ -69,13 +70,13 @@ pub(super) fn columns(sessions: &Sessions, look: &Look, width: usize) -> Vec<Col
         (0, Column::left("project", text, |it, _| it.project.as_deref().map(|path| last_part(path).to_owned()))),
         (0, Column::left("model", text, |it, _| it.model.clone())),
         (0, Column::right("cost", cost, |it, look| it.cost_usd.map(|cost| look.currency.amount(cost)))),
-        (1, Column::left("status", 9, |it, _| it.status.clone())),
+        (1, Column::left("status", 10, |it, _| it.status.clone())),
         (2, Column::left("verdict", 8, |it, _| it.verdict.clone())),
-        (3, Column::left("failure", 13, |it, _| Some(it.failure.clone().unwrap_or_default()))),
+        (3, Column::left("failure", 16, |it, _| Some(it.failure.clone().unwrap_or_default()))),
         (9, Column::left("outcome", 16, |it, _| it.outcome.clone())),
         (4, Column::right("turns", 5, |it, _| it.turns.map(|turns| turns.to_string()))),
         (6, Column::right("tokens", 6, |it, _| it.tokens.map(|tokens| short(tokens.into())))),
-        (8, Column::left("runtime", 9, |it, _| Some(it.key.runtime.clone()))),
+        (8, Column::left("runtime", 14, |it, _| Some(it.key.runtime.clone()))),
         (7, Column::left("about", 20, |it, _| Some(it.prompt.clone().unwrap_or_default()))),
     ];
     let has = |name: &str| match name {

@@ -115,6 +115,9 @@ impl Canvas<'_> {
         let gap = " ".repeat(gap(self.width()));
         let heads: Vec<String> = columns.iter().map(super::columns::Column::head).collect();
         self.text(buffer, 1, heads.join(&gap).trim_end(), BOLD);
+        if sessions.all_count() == 0 && !self.browser.is_loading() {
+            self.text(buffer, 2, self.why_empty(), Style::new());
+        }
         self.rows(buffer, 2, sessions.cursor, sessions.count(), |index, row, buffer| {
             if let Some(session) = sessions.at(index) {
                 let cells: Vec<String> = columns.iter().map(|column| column.cell(session, look)).collect();
@@ -123,6 +126,16 @@ impl Canvas<'_> {
                 self.text(buffer, row, cells.join(&gap).trim_end(), style);
             }
         });
+    }
+
+    /// Why there are no sessions.
+    fn why_empty(self) -> &'static str {
+        let scope = &self.browser.scope;
+        if scope.since.is_none() && scope.until.is_none() && scope.only.is_empty() {
+            "no sessions yet; `agentlogs ingest PATH` reads logs"
+        } else {
+            "no session passes the options"
+        }
     }
 
     fn pane(self, buffer: &mut Buffer, pane: &Pane) {
