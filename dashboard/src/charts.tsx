@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { isKnown } from "./data";
 import { axisMoney } from "./format";
 
 /** Colours that colour-blind people can distinguish: those of Okabe and Ito, and a grey for the rest. */
@@ -131,7 +132,7 @@ function numbers(shown: () => { text: (it: number) => string }): Partial<uPlot.A
   return { values: (_, splits) => splits.map((it) => shown().text(it)) };
 }
 
-const places = (names: string[]) => names.map((_, at) => at);
+const indexes = (names: string[]) => names.map((_, at) => at);
 const known = (values: number[]) => values.map((it) => (Number.isNaN(it) ? null : it));
 
 export interface Stack {
@@ -172,7 +173,7 @@ export function StackedBars(props: StackedProps) {
       sums.push(below);
     }
     const nothing = names.map(() => null);
-    return [places(names), ...COLORS.map((_, at) => sums.at(-1 - at) ?? nothing)];
+    return [indexes(names), ...COLORS.map((_, at) => sums.at(-1 - at) ?? nothing)];
   };
   const tip = (index: number) => {
     const lines = stacks.filter((it) => it.values[index] > 0).map((it) => `${it.name}: ${text(it.values[index])}`);
@@ -203,7 +204,7 @@ export function Bars(props: BarsProps) {
       series: [{}, { fill: COLORS[0], stroke: COLORS[0], width: 0, paths: bars, points: { show: false } }],
     };
   };
-  const data = (): uPlot.AlignedData => [places(names), known(values)];
+  const data = (): uPlot.AlignedData => [indexes(names), known(values)];
   return <Chart label={label} height={height} shown={props} of={of} options={options} data={data} tip={(index) => [`${names[index]}: ${text(values[index])}`]} />;
 }
 
@@ -262,9 +263,9 @@ export function Lines(props: LinesProps) {
       ],
     },
   });
-  const data = (): uPlot.AlignedData => [places(names), ...lines.map((it) => known(it.values))];
+  const data = (): uPlot.AlignedData => [indexes(names), ...lines.map((it) => known(it.values))];
   const tip = (index: number) => {
-    const found = lines.filter((it) => it.values[index] === it.values[index]);
+    const found = lines.filter((it) => isKnown(it.values[index]));
     return [names[index], ...found.map((it) => `${it.name}: ${text(it.values[index])}`)];
   };
   return <Chart label={label} height={height} shown={props} of={of} options={options} data={data} tip={tip} />;

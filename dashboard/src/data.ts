@@ -52,7 +52,7 @@ export interface LeftOut {
 export type WordKind =
   | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "skill" | "tool" | "kind" | "code" | "cause" | "outcome";
 
-/** Columns of numbers, and of places in other tables and lists of words, all of one length. */
+/** Columns of numbers, and of indexes in other tables and lists of words, all of one length. */
 export type Columns<Name extends string, Place extends string = never> =
   Record<Name, Float64Array> & Record<Place, Int32Array> & { length: number };
 /** A column of texts beside them. */
@@ -197,6 +197,9 @@ function columns<T>(table: Record<string, (number | string | null)[]>, growing: 
   return out as T;
 }
 
+/** Whether a number is known: NaN is not. */
+export const isKnown = (it: number) => !Number.isNaN(it);
+
 /** The sum of what is known. */
 export const plus = (sum: number, value: number) => (Number.isNaN(value) ? sum : Number.isNaN(sum) ? value : sum + value);
 
@@ -307,7 +310,7 @@ export async function read(base64: string): Promise<Data> {
     isJudged,
     hasHistory: packed.shipped !== undefined,
     days: extent(turns.day, sessions.day),
-    byCost: ordered(sessions.length, (it) => cost[it] === cost[it], (a, b) => cost[a] - cost[b] || b - a),
+    byCost: ordered(sessions.length, (it) => isKnown(cost[it]), (a, b) => cost[a] - cost[b] || b - a),
     newest: ordered(sessions.length, (it) => id[it] !== null, (a, b) => started[b] - started[a] || a - b),
   };
 }
@@ -318,7 +321,7 @@ export function shortId(data: Data, session: number): string {
 }
 
 /** The word of an index in a column of words; null is unknown. */
-export function word(data: Data, kind: WordKind, place: number): string | null {
+export function word(data: Data, kind: WordKind, index: number): string | null {
   const words = data.words[kind];
-  return place < words.list.length ? words.list[place] : `${words.left_out} others`;
+  return index < words.list.length ? words.list[index] : `${words.left_out} others`;
 }

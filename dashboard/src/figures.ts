@@ -30,7 +30,7 @@ export function cacheHitRate(it: Sums): number {
   return prompt > 0 ? it.cacheRead / prompt : NaN;
 }
 
-/** Of each row its place in a column. */
+/** For each row, its index in a column. */
 function picked(column: Int32Array, rows: Int32Array): Int32Array {
   const out = new Int32Array(rows.length);
   for (let at = 0; at < rows.length; at++) out[at] = column[rows[at]];
@@ -107,8 +107,8 @@ export interface Ledger {
   bySeries: Map<number, Sums>;
   /** The sum of rows without a time. */
   timeless: Sums | undefined;
-  /** By the series' place: whether the log of one of its sessions omits tokens or has no end. */
-  isLower: Uint8Array;
+  /** By the series' index: whether the log of one of its sessions omits tokens or has no end. */
+  isLowerBound: Uint8Array;
 }
 
 /** The first days of the periods between two days, without a gap. */
@@ -130,15 +130,15 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
   const starts = startsOf(low, high, per, data.daysBeforeMonday);
   const periodOfDay = new Int32Array(low <= high ? high - low + 1 : 0);
   starts.forEach((start, at) => periodOfDay.fill(at, Math.max(start - low, 0), (starts[at + 1] ?? Infinity) - low));
-  // The last place is for rows without a time.
+  // The last index is for rows without a time.
   const width = starts.length + 1;
   const series = seriesOf(data, rows, by);
   const length = data.words[by].list.length + 1;
   // Most series have no rows in most periods: only cells with rows are stored.
-  const places = new Int32Array(length * width).fill(-1);
+  const indexes = new Int32Array(length * width).fill(-1);
   const found: number[] = [];
   const cells = new Int32Array(rows.length);
-  const isLower = new Uint8Array(length);
+  const isLowerBound = new Uint8Array(length);
   const lower = data.words.usage.list.indexOf("lower_bound");
   const { usage } = data.sessions;
   const [inCell, inPeriod, inSeries, inAll] = [rows.length, width, length, 1].map((size) => new SessionCounts(size));
@@ -147,13 +147,13 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
     const it = day[row];
     const period = Number.isNaN(it) ? starts.length : periodOfDay[it - low];
     const key = series[at] * width + period;
-    if (places[key] < 0) places[key] = found.push(key) - 1;
-    cells[at] = places[key];
-    inCell.add(places[key], session[row]);
+    if (indexes[key] < 0) indexes[key] = found.push(key) - 1;
+    cells[at] = indexes[key];
+    inCell.add(indexes[key], session[row]);
     inPeriod.add(period, session[row]);
     inSeries.add(series[at], session[row]);
     inAll.add(0, session[row]);
-    if (usage[session[row]] === lower) isLower[series[at]] = 1;
+    if (usage[session[row]] === lower) isLowerBound[series[at]] = 1;
   }
   const add = (column: Float64Array) => added(column, rows, cells, found.length);
   const [cost, tokens, input, output] = [turns.cost, turns.total_tokens, turns.input_tokens, turns.output_tokens].map(add);
@@ -164,9 +164,9 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
   }]));
   const ofSeries = new Map<number, (Sums | undefined)[]>();
   for (const [key, it] of sums) {
-    const [place, period] = [Math.floor(key / width), key % width];
-    let own = ofSeries.get(place);
-    if (!own) ofSeries.set(place, (own = new Array<Sums | undefined>(starts.length).fill(undefined)));
+    const [index, period] = [Math.floor(key / width), key % width];
+    let own = ofSeries.get(index);
+    if (!own) ofSeries.set(index, (own = new Array<Sums | undefined>(starts.length).fill(undefined)));
     if (period < starts.length) own[period] = it;
   }
   const byPeriod = folded(sums, (key) => key % width, inPeriod);
@@ -177,7 +177,7 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
     series: ofSeries,
     bySeries: folded(sums, (key) => Math.floor(key / width), inSeries),
     timeless: byPeriod.get(starts.length),
-    isLower,
+    isLowerBound,
   };
 }
 
@@ -199,14 +199,14 @@ export function ranked(data: Data, by: Series): number[] {
   const all = Int32Array.from({ length: data.turns.length }, (_, at) => at);
   const sums = [...ledger(data, all, by, "month").bySeries];
   sums.sort(([a, x], [b, y]) => (y.cost || 0) - (x.cost || 0) || (y.tokens || 0) - (x.tokens || 0) || a - b);
-  return sums.map(([place]) => place);
+  return sums.map(([index]) => index);
 }
 
 /** Tokens that no cost covers, by model, of models that have such. */
-export function unpriced(data: Data, left: Left): { place: number; tokens: number }[] {
+export function unpriced(data: Data, left: Left): { index: number; tokens: number }[] {
   const { turns, words } = data;
   const tokens = added(turns.unpriced_tokens, left.turns, picked(turns.model, left.turns), words.model.list.length + 1);
-  const out = Array.from(tokens, (tokens, place) => ({ place, tokens })).filter((it) => it.tokens > 0);
+  const out = Array.from(tokens, (tokens, index) => ({ index, tokens })).filter((it) => it.tokens > 0);
   return out.sort((a, b) => b.tokens - a.tokens);
 }
 
@@ -272,9 +272,9 @@ export function byTrouble(data: Data, left: Left): TroubleSums[] {
   return [...out.values()].sort((a, b) => b.problems - a.problems || a.kind - b.kind || a.code - b.code);
 }
 
-/** A word's place, and how many sessions have it. */
+/** A word's index, and how many sessions have it. */
 export interface Count {
-  place: number;
+  index: number;
   count: number;
 }
 
@@ -283,7 +283,7 @@ export function countBy(left: Left, column: Int32Array): Count[] {
   const counts: number[] = [];
   for (const session of left.sessions) counts[column[session]] = (counts[column[session]] ?? 0) + 1;
   const out: Count[] = [];
-  counts.forEach((count, place) => out.push({ place, count }));
+  counts.forEach((count, index) => out.push({ index, count }));
   return out.sort((a, b) => b.count - a.count);
 }
 
@@ -305,18 +305,17 @@ export function quantile(data: Data, sorted: Int32Array, part: number): number {
   return sorted.length > 0 ? data.sessions.cost[sorted[Math.round((sorted.length - 1) * part)]] : NaN;
 }
 
-/** The part of the sessions that ended cleanly, of those whose end is known. Whether a task is solved is in verdicts. */
-export function cleanRate(data: Data, statuses: Count[]): number {
+/** How many sessions ended cleanly, and how many have a known status. Whether a task is solved is in verdicts. */
+export function cleanEnds(data: Data, statuses: Count[]): { clean: number; known: number } {
   const words = data.words.status.list;
-  const of = (status: string) => statuses.find((it) => words[it.place] === status)?.count ?? 0;
-  const ended = statuses.reduce((sum, it) => sum + it.count, 0) - of("unknown");
-  return ended > 0 ? of("success") / ended : NaN;
+  const of = (status: string) => statuses.find((it) => words[it.index] === status)?.count ?? 0;
+  return { clean: of("success"), known: statuses.reduce((sum, it) => sum + it.count, 0) - of("unknown") };
 }
 
 /** Of the sessions that are left: how many there are, and of how many the tokens are a lower bound. */
 export function lowerBounds(data: Data, left: Left): { sessions: number; lower: number } {
-  const place = data.words.usage.list.indexOf("lower_bound");
-  const lower = countBy(left, data.sessions.usage).find((it) => it.place === place)?.count ?? 0;
+  const index = data.words.usage.list.indexOf("lower_bound");
+  const lower = countBy(left, data.sessions.usage).find((it) => it.index === index)?.count ?? 0;
   return { sessions: left.sessions.length, lower };
 }
 

@@ -12,7 +12,7 @@ const SHOWN = 200;
 export function FilterBar({ data, state, set }: { data: Data; state: State; set: (change: Partial<State>) => void }) {
   const { days } = data;
   const isAny = state.since !== null || state.until !== null || DIMENSIONS.some((it) => state.picked[it].length > 0);
-  const pick = (dimension: Dimension, places: number[]) => set({ picked: { ...state.picked, [dimension]: places } });
+  const pick = (dimension: Dimension, indexes: number[]) => set({ picked: { ...state.picked, [dimension]: indexes } });
   return (
     <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
       <label>
@@ -33,7 +33,7 @@ export function FilterBar({ data, state, set }: { data: Data; state: State; set:
         </span>
       )}
       {DIMENSIONS.map((it) => choices(data, it).length > 0 && (
-        <Choice dimension={it} values={choices(data, it)} picked={state.picked[it]} onPick={(places) => pick(it, places)} />
+        <Choice dimension={it} values={choices(data, it)} picked={state.picked[it]} onPick={(indexes) => pick(it, indexes)} />
       ))}
       {isAny && (
         <button type="button" class="quiet" onClick={() => set(NOTHING)}>
@@ -44,7 +44,7 @@ export function FilterBar({ data, state, set }: { data: Data; state: State; set:
   );
 }
 
-function Choice({ dimension, values, picked, onPick }: { dimension: Dimension; values: (string | null)[]; picked: number[]; onPick: (places: number[]) => void }) {
+function Choice({ dimension, values, picked, onPick }: { dimension: Dimension; values: (string | null)[]; picked: number[]; onPick: (indexes: number[]) => void }) {
   const [search, setSearch] = useState("");
   const element = useRef<HTMLDetailsElement>(null);
   useEffect(() => {
@@ -69,8 +69,8 @@ function Choice({ dimension, values, picked, onPick }: { dimension: Dimension; v
     };
   }, []);
   const wanted = search.toLowerCase();
-  const found = values.map((value, place) => ({ value, place })).filter((it) => (it.value ?? "unknown").toLowerCase().includes(wanted));
-  const toggle = (place: number) => onPick(picked.includes(place) ? picked.filter((it) => it !== place) : [...picked, place]);
+  const found = values.map((value, index) => ({ value, index })).filter((it) => (it.value ?? "unknown").toLowerCase().includes(wanted));
+  const toggle = (index: number) => onPick(picked.includes(index) ? picked.filter((it) => it !== index) : [...picked, index]);
   return (
     <details class="choice" ref={element} data-dimension={dimension}>
       <summary class={picked.length > 0 ? "on" : undefined}>
@@ -84,9 +84,9 @@ function Choice({ dimension, values, picked, onPick }: { dimension: Dimension; v
         )}
         <fieldset>
           <legend class="hidden">{dimension}</legend>
-          {found.slice(0, SHOWN).map(({ value, place }) => (
+          {found.slice(0, SHOWN).map(({ value, index }) => (
             <label>
-              <input type="checkbox" checked={picked.includes(place)} onChange={() => toggle(place)} />
+              <input type="checkbox" checked={picked.includes(index)} onChange={() => toggle(index)} />
               <Name text={value} />
             </label>
           ))}

@@ -77,7 +77,7 @@ export function toFragment(data: Data, state: State): string {
   if (state.until !== null) out.set("until", date(state.until));
   for (const dimension of DIMENSIONS) {
     const values = choices(data, dimension);
-    for (const place of state.picked[dimension]) out.append(dimension, coded(values[place]));
+    for (const index of state.picked[dimension]) out.append(dimension, coded(values[index]));
   }
   for (const name of ["measure", "by", "per", "search"] as const) {
     if (state[name] !== usual[name]) out.set(name, state[name]);
@@ -93,8 +93,8 @@ export function fromFragment(data: Data, fragment: string): State {
   state.until = day(from.get("until"));
   for (const dimension of DIMENSIONS) {
     const values = choices(data, dimension).map(coded);
-    const places = from.getAll(dimension).map((it) => values.indexOf(it));
-    state.picked[dimension] = [...new Set(places.filter((it) => it >= 0))];
+    const indexes = from.getAll(dimension).map((it) => values.indexOf(it));
+    state.picked[dimension] = [...new Set(indexes.filter((it) => it >= 0))];
   }
   const one = <T extends string>(name: string, of: readonly T[], usual: T) => of.find((it) => it === from.get(name)) ?? usual;
   state.measure = one("measure", MEASURES, state.measure);
@@ -127,9 +127,9 @@ export function left(data: Data, state: State): Left {
   const isTimed = state.since !== null || state.until !== null;
   const [since, until] = [state.since ?? -Infinity, state.until ?? Infinity];
   const size = (dimension: "runtime" | "model" | "project" | "status") => data.words[dimension].list.length + 1;
-  const picks = (places: number[], size: number): Uint8Array => {
-    const mask = new Uint8Array(size).fill(places.length === 0 ? 1 : 0);
-    for (const it of places) mask[it] = 1;
+  const picks = (indexes: number[], size: number): Uint8Array => {
+    const mask = new Uint8Array(size).fill(indexes.length === 0 ? 1 : 0);
+    for (const it of indexes) mask[it] = 1;
     return mask;
   };
   const runtime = picks(state.picked.runtime, size("runtime"));
@@ -143,7 +143,7 @@ export function left(data: Data, state: State): Left {
     fitsButModel[at] = runtime[groups.runtime[at]] & project[groups.project[at]] & status[groups.status[at]] & sets[groups.labels[at]];
   }
   const fits = fitsButModel.map((it, at) => it & model[groups.model[at]]);
-  /** Rows of groups that fit, in time, whose place in a column fits too. */
+  /** Rows of groups that fit, in time, whose index in a column fits too. */
   const which = (table: { group: Int32Array; day: Float64Array }, fits: Uint8Array, column: Int32Array, also: Uint8Array) => {
     const { group, day } = table;
     const out = new Int32Array(group.length);
@@ -172,9 +172,9 @@ export function left(data: Data, state: State): Left {
 /** The sets of labels that fit: of each key that is picked one of its values. */
 function labelSets(data: Data, picked: number[]): Uint8Array {
   const byKey = new Map<string, Set<number>>();
-  for (const place of picked) {
-    const key = keyOf(data.labels[place]);
-    byKey.set(key, (byKey.get(key) ?? new Set()).add(place));
+  for (const index of picked) {
+    const key = keyOf(data.labels[index]);
+    byKey.set(key, (byKey.get(key) ?? new Set()).add(index));
   }
   return Uint8Array.from(data.labelSets, (set) => ([...byKey.values()].every((any) => set.some((it) => any.has(it))) ? 1 : 0));
 }

@@ -1,5 +1,7 @@
 // Numbers for people. What is unknown is a word, never 0.
 
+import { isKnown } from "./data";
+
 export const UNKNOWN = "unknown";
 
 /** Made once: making one takes longer than all the numbers of a page. */
@@ -7,8 +9,6 @@ const digits = (least: number, most: number) => new Intl.NumberFormat("en-US", {
 const plain = digits(0, 0);
 const exact = digits(0, 3);
 const dollars = [2, 3, 4].map((it) => digits(it, it));
-
-const isKnown = (value: number) => !Number.isNaN(value);
 
 /** US dollars, with the digits that matter. */
 export function money(value: number): string {
@@ -25,7 +25,7 @@ export function axisMoney(value: number): string {
 }
 
 /** An amount that may be a lower bound. */
-export const atLeast = (isLower: boolean, value: number): string => (isLower && isKnown(value) ? `≥ ${money(value)}` : money(value));
+export const atLeast = (isLowerBound: boolean, value: number): string => (isLowerBound && isKnown(value) ? `≥ ${money(value)}` : money(value));
 
 export function count(value: number): string {
   return isKnown(value) ? plain.format(value) : UNKNOWN;

@@ -87,7 +87,7 @@ function App({ data }: { data: Data }) {
   const isEmpty = [rest.turns, rest.sessions, rest.tools, rest.troubles].every((it) => it.length === 0);
   const chosen = DIMENSIONS.filter((it) => picked[it].length > 0).map((it) => {
     const values = choices(data, it);
-    return `${it} ${picked[it].map((place) => format.visible(values[place] ?? format.UNKNOWN)).join(" or ")}`;
+    return `${it} ${picked[it].map((index) => format.visible(values[index] ?? format.UNKNOWN)).join(" or ")}`;
   });
   if (since !== null) chosen.push(`since ${date(since)}`);
   if (until !== null) chosen.push(`until ${date(until)}`);

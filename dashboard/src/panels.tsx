@@ -65,28 +65,28 @@ function Choose<T extends string>({ label, values, value, onChoose }: { label: s
 }
 
 /** The largest series have colours of their own, which stay whatever else is filtered. */
-function colorsOf(order: number[], places: number[]): Map<number, string> {
-  const rank = (place: number) => order.indexOf(place);
+function colorsOf(order: number[], indexes: number[]): Map<number, string> {
+  const rank = (index: number) => order.indexOf(index);
   const out = new Map<number, string>();
   const free = new Set(COLORS);
-  const sorted = [...places].sort((a, b) => rank(a) - rank(b));
-  for (const place of sorted) {
-    const own = COLORS[rank(place)];
-    if (own && free.delete(own)) out.set(place, own);
+  const sorted = [...indexes].sort((a, b) => rank(a) - rank(b));
+  for (const index of sorted) {
+    const own = COLORS[rank(index)];
+    if (own && free.delete(own)) out.set(index, own);
   }
-  for (const place of sorted) {
-    if (out.has(place)) continue;
+  for (const index of sorted) {
+    if (out.has(index)) continue;
     const [next] = free;
     free.delete(next);
-    out.set(place, next);
+    out.set(index, next);
   }
   return out;
 }
 
 /** The columns of the report of costs. */
-function sumColumns<Row>(sums: (row: Row) => Sums, isLower: (row: Row) => boolean = () => false): Column<Row>[] {
+function sumColumns<Row>(sums: (row: Row) => Sums, isLowerBound: (row: Row) => boolean = () => false): Column<Row>[] {
   return [
-    { title: "Cost", name: "cost_usd", value: (it) => usd(sums(it).cost), text: (it) => format.atLeast(isLower(it), usd(sums(it).cost)) },
+    { title: "Cost", name: "cost_usd", value: (it) => usd(sums(it).cost), text: (it) => format.atLeast(isLowerBound(it), usd(sums(it).cost)) },
     { title: "Tokens", name: "total_tokens", value: (it) => sums(it).tokens, text: (it) => format.short(sums(it).tokens) },
     { title: "Input", name: "input_tokens", value: (it) => sums(it).input, text: (it) => format.short(sums(it).input) },
     { title: "Output", name: "output_tokens", value: (it) => sums(it).output, text: (it) => format.short(sums(it).output) },
@@ -103,21 +103,21 @@ export function OverTime({ data, left, state, set, sums, ranks }: PanelProps & {
   const { starts, periods, series, timeless } = sums;
   const names = starts.map((it) => periodName(it, state.per));
   const value = (it: Sums | undefined) => measured(it, state.measure);
-  const size = new Map([...series].map(([place, values]) => [place, values.reduce((sum, it) => sum + (value(it) || 0), 0)]));
+  const size = new Map([...series].map(([index, values]) => [index, values.reduce((sum, it) => sum + (value(it) || 0), 0)]));
   const order = [...series.keys()].sort((a, b) => (size.get(b) ?? 0) - (size.get(a) ?? 0));
   const largest = order.slice(0, order.length > COLORS.length ? COLORS.length - 1 : COLORS.length);
   const rest = order.slice(largest.length);
   const colors = colorsOf(ranks, largest);
-  const nameOf = (place: number) => format.visible(word(data, state.by, place) ?? format.UNKNOWN);
-  const stacks: Stack[] = largest.map((place) => ({ name: nameOf(place), color: colors.get(place) ?? REST, values: series.get(place)!.map(value) }));
+  const nameOf = (index: number) => format.visible(word(data, state.by, index) ?? format.UNKNOWN);
+  const stacks: Stack[] = largest.map((index) => ({ name: nameOf(index), color: colors.get(index) ?? REST, values: series.get(index)!.map(value) }));
   if (rest.length > 0) {
     const values = starts.map((_, at) => rest.reduce((sum, it) => sum + (value(series.get(it)![at]) || 0), 0));
     stacks.push({ name: `${rest.length} others`, color: REST, values });
   }
   interface Row { period: string; series: number | null; sums: Sums }
-  const rows = () => starts.flatMap((_, at) => order.flatMap((place): Row[] => {
-    const sums = series.get(place)![at];
-    return sums ? [{ period: names[at], series: place, sums }] : [];
+  const rows = () => starts.flatMap((_, at) => order.flatMap((index): Row[] => {
+    const sums = series.get(index)![at];
+    return sums ? [{ period: names[at], series: index, sums }] : [];
   }));
   const columns: Column<Row>[] = [
     { title: state.per, name: state.per, value: (it) => it.period },
@@ -189,27 +189,27 @@ function Hits({ names, totals, state, left }: { names: string[]; totals: (Sums |
 }
 
 export function Where({ data, state, set, sums, ranks }: PanelProps & { sums: Ledger; ranks: number[] }) {
-  const rows = Array.from(sums.bySeries, ([place, sums]) => ({ place, sums }));
+  const rows = Array.from(sums.bySeries, ([index, sums]) => ({ index, sums }));
   const value = (it: { sums: Sums }) => measured(it.sums, state.measure);
-  rows.sort((a, b) => (value(b) || 0) - (value(a) || 0) || a.place - b.place);
+  rows.sort((a, b) => (value(b) || 0) - (value(a) || 0) || a.index - b.index);
   const most = rows.length > 0 ? value(rows[0]) : NaN;
-  const colors = colorsOf(ranks, rows.slice(0, COLORS.length).map((it) => it.place));
+  const colors = colorsOf(ranks, rows.slice(0, COLORS.length).map((it) => it.index));
   const whole = rows.reduce((sum, it) => sum + (value(it) || 0), 0);
   type Row = (typeof rows)[number];
   const columns: Column<Row>[] = [
-    { title: state.by, name: state.by, value: (it) => word(data, state.by, it.place), text: (it) => short(data, state, it.place) },
-    { title: `Share of ${state.measure}`, name: "share", value: (it) => value(it) / whole, text: (it) => format.percent(value(it) / whole), bar: (it) => value(it) / most, color: (it) => colors.get(it.place) ?? REST },
-    ...sumColumns<Row>((it) => it.sums, (it) => sums.isLower[it.place] === 1),
+    { title: state.by, name: state.by, value: (it) => word(data, state.by, it.index), text: (it) => short(data, state, it.index) },
+    { title: `Share of ${state.measure}`, name: "share", value: (it) => value(it) / whole, text: (it) => format.percent(value(it) / whole), bar: (it) => value(it) / most, color: (it) => colors.get(it.index) ?? REST },
+    ...sumColumns<Row>((it) => it.sums, (it) => sums.isLowerBound[it.index] === 1),
   ];
   return (
     <Panel id="where" title="Where it went" unit={`by ${state.by}`} controls={<CsvButton name={`by-${state.by}`} columns={columns} rows={() => rows} />}>
-      <DataTable name="where" caption={`Sums by ${state.by}; choose one to see it alone`} columns={columns} rows={rows} onOpen={(it) => set({ picked: { ...state.picked, [state.by]: [it.place] } })} />
+      <DataTable name="where" caption={`Sums by ${state.by}; choose one to see it alone`} columns={columns} rows={rows} onOpen={(it) => set({ picked: { ...state.picked, [state.by]: [it.index] } })} />
     </Panel>
   );
 }
 
-const short = (data: Data, state: State, place: number) => {
-  const text = word(data, state.by, place) ?? "";
+const short = (data: Data, state: State, index: number) => {
+  const text = word(data, state.by, index) ?? "";
   return state.by === "project" ? format.pathEnd(text, 40) : text;
 };
 
@@ -308,7 +308,7 @@ export function Skills({ data, left }: PanelProps) {
 const STATUS_COLORS: Record<string, string> = { success: COLORS[2], error: COLORS[5], aborted: COLORS[1], incomplete: COLORS[4], unknown: REST };
 
 export function Outcomes({ data, left, state, set, statuses: rows }: PanelProps & { statuses: Count[] }) {
-  const kindRows = useMemo(() => countBy(left, data.sessions.error_kind).filter((it) => word(data, "error_kind", it.place) !== null), [left]);
+  const kindRows = useMemo(() => countBy(left, data.sessions.error_kind).filter((it) => word(data, "error_kind", it.index) !== null), [left]);
   const troubles = useMemo(() => byTrouble(data, left), [left]);
   const most = Math.max(...troubles.map((it) => it.problems));
   const troubleColumns: Column<(typeof troubles)[number]>[] = [
@@ -317,21 +317,21 @@ export function Outcomes({ data, left, state, set, statuses: rows }: PanelProps 
     { title: "Events", name: "events", value: (it) => it.problems, bar: (it) => it.problems / most, color: () => COLORS[5] },
   ];
   const statusColumns: Column<Count>[] = [
-    { title: "Status", name: "status", value: (it) => word(data, "status", it.place) },
-    { title: "Sessions", name: "sessions", value: (it) => it.count, bar: (it) => it.count / left.sessions.length, color: (it) => STATUS_COLORS[word(data, "status", it.place) ?? ""] ?? REST },
+    { title: "Status", name: "status", value: (it) => word(data, "status", it.index) },
+    { title: "Sessions", name: "sessions", value: (it) => it.count, bar: (it) => it.count / left.sessions.length, color: (it) => STATUS_COLORS[word(data, "status", it.index) ?? ""] ?? REST },
   ];
   const kindColumns: Column<Count>[] = [
-    { title: "Why sessions failed", name: "error_kind", value: (it) => word(data, "error_kind", it.place), text: (it) => inWords(word(data, "error_kind", it.place)) },
+    { title: "Why sessions failed", name: "error_kind", value: (it) => word(data, "error_kind", it.index), text: (it) => inWords(word(data, "error_kind", it.index)) },
     { title: "Sessions", name: "sessions", value: (it) => it.count, bar: (it) => it.count / left.sessions.length, color: () => COLORS[5] },
   ];
   return (
     <Panel id="outcomes" title="Outcomes" unit="sessions by how they ended, and what went wrong in them">
       <div class="strip" aria-hidden="true">
-        {rows.map((it) => <span style={{ flexGrow: it.count, background: STATUS_COLORS[word(data, "status", it.place) ?? ""] ?? REST }} />)}
+        {rows.map((it) => <span style={{ flexGrow: it.count, background: STATUS_COLORS[word(data, "status", it.index) ?? ""] ?? REST }} />)}
       </div>
       <div class="pair">
         <div>
-          <DataTable name="statuses" caption="Sessions by status" columns={statusColumns} rows={rows} onOpen={(it) => set({ picked: { ...state.picked, status: [it.place] } })} />
+          <DataTable name="statuses" caption="Sessions by status" columns={statusColumns} rows={rows} onOpen={(it) => set({ picked: { ...state.picked, status: [it.index] } })} />
           {kindRows.length > 0 && <DataTable name="error-kinds" caption="Sessions by kind of error" columns={kindColumns} rows={kindRows} />}
         </div>
         <div>
@@ -416,14 +416,14 @@ export function Health({ data, left, state }: PanelProps) {
       {!isNothing && <div class="pair">
         <div>
           <DataTable name="usage" caption="Sessions by how far their tokens can be trusted" rows={usage} columns={[
-            { title: "Usage", name: "usage", value: (it) => word(data, "usage", it.place), text: (it) => inWords(word(data, "usage", it.place)) },
+            { title: "Usage", name: "usage", value: (it) => word(data, "usage", it.index), text: (it) => inWords(word(data, "usage", it.index)) },
             { title: "Sessions", name: "sessions", value: (it) => it.count },
-            { title: "Meaning", name: "meaning", isWide: true, value: (it) => about[word(data, "usage", it.place) ?? ""] ?? "" },
+            { title: "Meaning", name: "meaning", isWide: true, value: (it) => about[word(data, "usage", it.index) ?? ""] ?? "" },
           ]} />
         </div>
         <div>
           <DataTable name="unpriced" caption="Tokens that no cost covers" rows={models} columns={[
-            { title: "Model", name: "model", value: (it) => word(data, "model", it.place) },
+            { title: "Model", name: "model", value: (it) => word(data, "model", it.index) },
             { title: "Tokens", name: "unpriced_tokens", value: (it) => it.tokens },
           ]} />
         </div>

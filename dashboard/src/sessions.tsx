@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Bars, COLORS, Lines, REST, type Mark } from "./charts";
-import { shortId, word, type Data, type Timeline as Rows } from "./data";
+import { isKnown, shortId, word, type Data, type Timeline as Rows } from "./data";
 import { kept, usd } from "./figures";
 import { nameOf, type Left, type State } from "./filters";
 import * as format from "./format";
@@ -17,9 +17,15 @@ function costOf(data: Data, session: number): string {
   return format.atLeast(word(data, "usage", usage[session]) === "lower_bound", usd(cost[session]));
 }
 
-/** The cost with that of the sessions that it started, and of those that these started. */
+/** The cost with that of the sessions that it started, and of those that these started; its own cost if it started none. */
+function inclusiveCost(data: Data, session: number): number {
+  const { cost, inclusive_cost, descendants } = data.sessions;
+  return usd(isKnown(descendants[session]) ? inclusive_cost[session] : cost[session]);
+}
+
 function inclusiveOf(data: Data, session: number): string {
   const { inclusive_cost, descendants, missing_descendants } = data.sessions;
+  if (!isKnown(descendants[session])) return "–";
   const cost = format.atLeast(missing_descendants[session] > 0, usd(inclusive_cost[session]));
   return `${cost}, ${format.count(descendants[session])} ${descendants[session] === 1 ? "child" : "children"}`;
 }
@@ -50,7 +56,7 @@ export function columnsOf(data: Data): Column<number>[] {
     { title: "Status", name: "status", value: of("status"), text: (it) => statusOf(data, it) },
     ...(data.isJudged ? [verdict] : []),
     { title: "Cost", name: "cost_usd", value: (it) => usd(sessions.cost[it]), text: (it) => costOf(data, it) },
-    { title: "With children", name: "inclusive_cost_usd", value: (it) => usd(sessions.inclusive_cost[it]), text: (it) => inclusiveOf(data, it) },
+    { title: "With children", name: "inclusive_cost_usd", value: (it) => inclusiveCost(data, it), text: (it) => inclusiveOf(data, it), isOnlyCsv: !sessions.descendants.some(isKnown) },
     { title: "Tokens", name: "total_tokens", value: (it) => sessions.tokens[it], text: (it) => format.short(sessions.tokens[it]) },
     { title: "Turns", name: "turns", value: (it) => sessions.turns[it] },
     { title: "Tool calls", name: "tool_calls", value: (it) => sessions.tool_calls[it], text: (it) => callsOf(data, it) },
@@ -115,7 +121,7 @@ function entries(data: Data, session: number): Entry[] {
   const out: Entry[] = [];
   for (let at = timeline.turns[0]; at < timeline.turns[1]; at++) {
     out.push({
-      at: turns.at[at], turn: turns.turn[at], what: turns.turn[at] === turns.turn[at] ? "turn" : "rest", name: word(data, "model", turns.model[at]), detail: turns.agent[at], status: "",
+      at: turns.at[at], turn: turns.turn[at], what: isKnown(turns.turn[at]) ? "turn" : "rest", name: word(data, "model", turns.model[at]), detail: turns.agent[at], status: "",
       duration: turns.duration_ms[at], cost: usd(turns.cost[at]), tokens: turns.total_tokens[at], bytes: NaN, isSubagent: turns.is_subagent[at] === 1,
     });
   }
@@ -135,7 +141,7 @@ function entries(data: Data, session: number): Entry[] {
     });
   }
   const known = (it: number) => (Number.isNaN(it) ? Infinity : it);
-  return out.map((it, place) => ({ it, place })).sort((a, b) => known(a.it.at) - known(b.it.at) || a.place - b.place).map(({ it }) => it);
+  return out.map((it, index) => ({ it, index })).sort((a, b) => known(a.it.at) - known(b.it.at) || a.index - b.index).map(({ it }) => it);
 }
 
 /** Of a session whose timeline the file does not contain. */
@@ -150,21 +156,21 @@ export function Timeline({ data, session, close }: { data: Data; session: number
   const { sessions, groups, timelineTurns: turns, timelineEvents: events } = data;
   const timeline = data.timelines.get(session) ?? NO_TIMELINE;
   const group = sessions.group[session];
-  const places: number[] = [];
-  for (let at = timeline.turns[0]; at < timeline.turns[1]; at++) if (turns.turn[at] === turns.turn[at]) places.push(at);
-  places.sort((a, b) => turns.turn[a] - turns.turn[b]);
-  const names = places.map((it) => `turn ${turns.turn[it]}`);
-  const of = (isSubagent: boolean) => places.map((it) => ((turns.is_subagent[it] === 1) === isSubagent ? turns.context_tokens[it] : NaN));
-  const hasSubagents = places.some((it) => turns.is_subagent[it] === 1);
+  const indexes: number[] = [];
+  for (let at = timeline.turns[0]; at < timeline.turns[1]; at++) if (isKnown(turns.turn[at])) indexes.push(at);
+  indexes.sort((a, b) => turns.turn[a] - turns.turn[b]);
+  const names = indexes.map((it) => `turn ${turns.turn[it]}`);
+  const of = (isSubagent: boolean) => indexes.map((it) => ((turns.is_subagent[it] === 1) === isSubagent ? turns.context_tokens[it] : NaN));
+  const hasSubagents = indexes.some((it) => turns.is_subagent[it] === 1);
   const marks: Mark[] = [];
   const colors: Record<string, string> = { compaction: COLORS[3], error: COLORS[5], retry: COLORS[1] };
   for (let at = timeline.events[0]; at < timeline.events[1]; at++) {
     const color = colors[word(data, "kind", events.kind[at]) ?? ""];
     if (!color) continue;
     // An event without a turn is drawn after the last turn before it.
-    let place = places.findIndex((it) => turns.turn[it] === events.turn[at]);
-    if (place < 0) place = places.filter((it) => turns.at[it] <= events.at[at]).length - 0.5;
-    marks.push({ at: place, color });
+    let index = indexes.findIndex((it) => turns.turn[it] === events.turn[at]);
+    if (index < 0) index = indexes.filter((it) => turns.at[it] <= events.at[at]).length - 0.5;
+    marks.push({ at: index, color });
   }
   const all = entries(data, session);
   const labels = data.labelSets[groups.labels[group]].map((it) => data.labels[it]);
@@ -195,7 +201,7 @@ export function Timeline({ data, session, close }: { data: Data; session: number
     { title: "Name", name: "name", value: (it) => it.name },
     { title: "Detail", name: "detail", value: (it) => it.detail ?? "", text: (it) => format.pathEnd(it.detail ?? "", 80) },
     { title: "Status", name: "status", value: (it) => it.status },
-    { title: "Took", name: "duration_ms", value: (it) => (it.duration === it.duration ? it.duration : ""), text: (it) => (it.duration === it.duration ? format.duration(it.duration) : "") },
+    { title: "Took", name: "duration_ms", value: (it) => (isKnown(it.duration) ? it.duration : ""), text: (it) => (isKnown(it.duration) ? format.duration(it.duration) : "") },
     { title: "Tokens", name: "total_tokens", value: (it) => (it.what === "turn" || it.what === "rest" ? it.tokens : ""), text: (it) => (it.what === "turn" || it.what === "rest" ? format.short(it.tokens) : "") },
     { title: "Cost", name: "cost_usd", value: (it) => (it.what === "turn" || it.what === "rest" ? it.cost : ""), text: (it) => (it.what === "turn" || it.what === "rest" ? format.money(it.cost) : "") },
     { title: "Result", name: "result_bytes", value: (it) => (it.what === "call" ? it.bytes : ""), text: (it) => (it.what === "call" ? format.bytes(it.bytes) : "") },
@@ -209,7 +215,7 @@ export function Timeline({ data, session, close }: { data: Data; session: number
       <dl class="facts">
         {facts.map(([name, value]) => <div><dt>{name}</dt><dd><Name text={value} /></dd></div>)}
       </dl>
-      {places.length > 0 && (
+      {indexes.length > 0 && (
         <>
           <h3>Context <small>tokens of each request; {hasSubagents && <><span class="dash">subagents</span>, </>}<span style={{ color: COLORS[3] }}>│ compaction</span> <span style={{ color: COLORS[5] }}>│ error</span> <span style={{ color: COLORS[1] }}>│ retry</span></small></h3>
           <Lines
@@ -223,11 +229,11 @@ export function Timeline({ data, session, close }: { data: Data; session: number
             of={[session]}
           />
           <h3>Cost of each turn <small>US dollars</small></h3>
-          <Bars label="Cost of each turn" names={names} values={places.map((it) => usd(turns.cost[it]))} text={format.money} color={(at) => (turns.is_subagent[places[at]] === 1 ? COLORS[4] : COLORS[0])} of={[session]} height={150} />
+          <Bars label="Cost of each turn" names={names} values={indexes.map((it) => usd(turns.cost[it]))} text={format.money} color={(at) => (turns.is_subagent[indexes[at]] === 1 ? COLORS[4] : COLORS[0])} of={[session]} height={150} />
           <Numbers
             name="turns"
             caption="Turns"
-            rows={() => places}
+            rows={() => indexes}
             columns={[
               { title: "Turn", name: "turn", value: (it) => turns.turn[it] },
               { title: "Context", name: "context_tokens", value: (it) => turns.context_tokens[it] },

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { COLORS, REST, StackedBars, type Stack } from "./charts";
-import { extent, plus, word, type Data } from "./data";
+import { extent, isKnown, plus, word, type Data } from "./data";
 import { startsOf, usd } from "./figures";
 import { periodName, periodOf, type Left } from "./filters";
 import * as format from "./format";
@@ -51,7 +51,7 @@ function shares(data: Data, left: Left): Shares {
     const [cost, day, request] = [shipped.cost[row], shipped.day[row], shipped.pull_request[row]];
     of.cost = plus(of.cost, cost);
     all.cost = plus(all.cost, cost);
-    if (!Number.isNaN(request)) [of, all].forEach((it) => it.requests.add(request));
+    if (isKnown(request)) [of, all].forEach((it) => it.requests.add(request));
     if (Number.isNaN(day)) all.timeless = plus(all.timeless, cost);
     else {
       const at = (periodOf(day, "week", daysBeforeMonday) - weeks[0]) / 7;
@@ -82,7 +82,7 @@ export function DidItShip({ data, left }: PanelProps) {
   ];
   const stacks: Stack[] = outcomes.map((it) => ({ name: inWords(it.outcome), color: it.color, values: it.weeks.map(usd) }));
   interface Row { week: string; outcome: string; cost: number }
-  const rows = () => names.flatMap((week, at) => outcomes.map((it): Row => ({ week, outcome: it.outcome, cost: it.weeks[at] })).filter((it) => !Number.isNaN(it.cost)));
+  const rows = () => names.flatMap((week, at) => outcomes.map((it): Row => ({ week, outcome: it.outcome, cost: it.weeks[at] })).filter((it) => isKnown(it.cost)));
   const outcomeColumn = { title: "Outcome", name: "outcome", value: (it: { outcome: string }) => it.outcome, text: (it: { outcome: string }) => inWords(it.outcome) };
   const costColumn = { title: "Cost", name: "cost_usd", value: (it: { cost: number }) => usd(it.cost), text: (it: { cost: number }) => format.money(usd(it.cost)) };
   const columns: Column<Shipped>[] = [

@@ -105,13 +105,13 @@ export function DataTable<Row>({ name, caption, columns: all, rows, page = 12, o
           <caption>{caption}</caption>
           <thead>
             <tr>
-              {columns.map((it, place) => (
+              {columns.map((it, index) => (
                 <th
                   scope="col"
                   class={shown.some((row) => typeof it.value(row) === "number") ? "number" : undefined}
-                  aria-sort={order?.column === place ? (order.isDown ? "descending" : "ascending") : undefined}
+                  aria-sort={order?.column === index ? (order.isDown ? "descending" : "ascending") : undefined}
                 >
-                  <button type="button" onClick={() => sort(place)}>{it.title}</button>
+                  <button type="button" onClick={() => sort(index)}>{it.title}</button>
                 </th>
               ))}
             </tr>
@@ -119,10 +119,10 @@ export function DataTable<Row>({ name, caption, columns: all, rows, page = 12, o
           <tbody>
             {shown.map((row) => (
               <tr>
-                {columns.map((it, place) => {
+                {columns.map((it, index) => {
                   const cell = <Cell column={it} row={row} />;
                   const isNumber = typeof it.value(row) === "number";
-                  if (place > 0) return <td class={isNumber ? "number" : it.isWide ? "wide" : undefined}>{cell}</td>;
+                  if (index > 0) return <td class={isNumber ? "number" : it.isWide ? "wide" : undefined}>{cell}</td>;
                   return (
                     <th scope="row">
                       {onOpen ? <button type="button" class="link" onClick={() => onOpen(row)}>{cell}</button> : cell}

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { plus, type Data } from "./data";
-import { cacheHitRate, cleanRate, lowerBounds, usd, type Count, type Sums, type ToolSums } from "./figures";
+import { cacheHitRate, cleanEnds, lowerBounds, usd, type Count, type Sums, type ToolSums } from "./figures";
 import { left, type Left, type State } from "./filters";
 import * as format from "./format";
 import { passRate } from "./verdicts";
@@ -14,6 +14,8 @@ const USUAL = 7;
 interface Compared {
   rows: number;
   cost: number;
+  /** Whether the log of one of the sessions omits tokens or has no end. */
+  isLowerBound: boolean;
   sessions: number;
   passRate: number;
   errors: number;
@@ -31,6 +33,7 @@ function compared(data: Data, rows: Left): Compared {
   return {
     rows: count,
     cost: count === 0 ? 0 : cost,
+    isLowerBound: lowerBounds(data, rows).lower > 0,
     sessions: rows.sessions.length,
     passRate: passRate(data, rows).rate,
     errors: calls > 0 ? errors / calls : NaN,
@@ -77,7 +80,8 @@ export type Figure = [name: string, title: string, value: number, text: string, 
 
 export function Totals({ data, state, left: rest, sums, statuses, tools }: { data: Data; state: State; left: Left; sums: Sums; statuses: Count[]; tools: ToolSums[] }) {
   const sessions = statuses.reduce((sum, it) => sum + it.count, 0);
-  const clean = cleanRate(data, statuses);
+  const { clean, known: ended } = cleanEnds(data, statuses);
+  const cleanRate = ended > 0 ? clean / ended : NaN;
   const calls = tools.reduce((sum, it) => sum + it.calls, 0);
   const errors = tools.reduce((sum, it) => sum + it.errors, 0);
   const rate = calls > 0 ? errors / calls : NaN;
@@ -94,14 +98,14 @@ export function Totals({ data, state, left: rest, sums, statuses, tools }: { dat
     ...(bound.lower > 0 ? [`at least: the logs of ${format.count(bound.lower)} of ${format.count(bound.sessions)} sessions omit tokens or have no end`] : []),
     ...(sums.unpriced > 0 ? [`without ${format.short(sums.unpriced)} tokens that have no price`] : []),
   ];
-  const compare = (of: (it: Compared) => number, text: (it: number) => string, how = change) => {
+  const compare = (of: (it: Compared) => number, text: (it: number, of: Compared) => string, how = change) => {
     if (!both) return "";
     const { now, before, days, isChosen } = both;
     const than = `the ${format.count(days)} days before`;
     if (before.rows === 0) return now.rows === 0 ? "" : `nothing in ${than}`;
     const changed = how(of(now), of(before));
     if (changed === "") return "";
-    return isChosen ? `${changed} against ${than}` : `last ${days} days ${text(of(now))}, ${changed} against ${than}`;
+    return isChosen ? `${changed} against ${than}` : `last ${days} days ${text(of(now), now)}, ${changed} against ${than}`;
   };
   const judged = passed.passed + passed.failed;
   const toolErrors: Figure = [
@@ -113,7 +117,7 @@ export function Totals({ data, state, left: rest, sums, statuses, tools }: { dat
     compare((it) => it.passRate, format.percent, points),
   ];
   const main: Figure[] = [
-    ["cost_usd", "Cost", cost, bound.lower > 0 ? `≥ ${amount}` : amount, aboutCost.join("; ") || "US dollars", compare((it) => usd(it.cost), format.money)],
+    ["cost_usd", "Cost", cost, bound.lower > 0 ? `≥ ${amount}` : amount, aboutCost.join("; ") || "US dollars", compare((it) => usd(it.cost), (cost, of) => format.atLeast(of.isLowerBound, cost))],
     ["sessions", "Sessions", sessions, format.count(sessions), "that began in this time", compare((it) => it.sessions, format.count)],
     judged > 0 ? passRateFigure : toolErrors,
   ];
@@ -123,7 +127,7 @@ export function Totals({ data, state, left: rest, sums, statuses, tools }: { dat
     ["turns", "Turns", turns, format.count(turns), "responses of models"],
     ["cache_hit_rate", "Cache hits", hits, format.percent(hits), "of the prompts' tokens"],
     ["calls", "Tool calls", calls, format.count(calls), calls > 0 ? `${format.percent(rate)} failed` : "none"],
-    ...(judged > 0 ? [] : [["ended_cleanly_rate", "Ended cleanly", clean, format.percent(clean), "of sessions with a known end"] satisfies Figure]),
+    ...(judged > 0 ? [] : [["ended_cleanly_rate", "Ended cleanly", cleanRate, format.percent(cleanRate), `${format.count(clean)} of ${format.count(ended)} sessions${ended < sessions ? " with a known status" : ""}`] satisfies Figure]),
   ];
   return (
     <section id="totals" aria-label="In sum">

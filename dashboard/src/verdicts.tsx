@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { Quality } from "./charts";
-import { word, type Data } from "./data";
+import { isKnown, word, type Data } from "./data";
 import { usd } from "./figures";
 import type { Left, Series } from "./filters";
 import * as format from "./format";
@@ -11,7 +11,7 @@ import { CsvButton, DataTable, type Column } from "./table";
 
 /** The trials of one value of a dimension. */
 export interface Verdict {
-  place: number;
+  index: number;
   trials: number;
   passed: number;
   failed: number;
@@ -65,9 +65,9 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
   for (const at of left.sessions) {
     const outcome = sessions.trial_outcome[at];
     if (Number.isNaN(outcome)) continue;
-    const place = groups[by][sessions.group[at]];
-    let it = found.get(place);
-    if (!it) found.set(place, (it = { passed: 0, failed: 0, unjudged: 0, cost: 0, known: 0, judgedCost: 0, passedKnown: 0 }));
+    const index = groups[by][sessions.group[at]];
+    let it = found.get(index);
+    if (!it) found.set(index, (it = { passed: 0, failed: 0, unjudged: 0, cost: 0, known: 0, judgedCost: 0, passedKnown: 0 }));
     const isJudged = outcome === PASSED || outcome === FAILED;
     if (outcome === PASSED) it.passed++;
     else if (outcome === FAILED) it.failed++;
@@ -81,11 +81,11 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
       if (outcome === PASSED) it.passedKnown++;
     }
   }
-  const out = Array.from(found, ([place, it]): Verdict => {
+  const out = Array.from(found, ([index, it]): Verdict => {
     const judged = it.passed + it.failed;
     const [low, high] = wilson(it.passed, judged);
     return {
-      place,
+      index,
       trials: judged + it.unjudged,
       passed: it.passed,
       failed: it.failed,
@@ -98,7 +98,7 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
       isOnFront: false,
     };
   });
-  const known = out.filter((it) => it.rate === it.rate && it.costPerTrial === it.costPerTrial);
+  const known = out.filter((it) => isKnown(it.rate) && isKnown(it.costPerTrial));
   for (const it of known) {
     const isWorse = (other: Verdict) =>
       other.costPerTrial <= it.costPerTrial && other.rate >= it.rate && (other.costPerTrial < it.costPerTrial || other.rate > it.rate);
@@ -106,16 +106,16 @@ export function byVerdict(data: Data, left: Left, by: Series): Verdict[] {
     it.isOnFront = known.length > 1 && it.rate > 0 && !known.some(isWorse);
   }
   const rank = (value: number) => (Number.isNaN(value) ? -1 : value);
-  return out.sort((a, b) => rank(b.rate) - rank(a.rate) || b.trials - a.trials || a.place - b.place);
+  return out.sort((a, b) => rank(b.rate) - rank(a.rate) || b.trials - a.trials || a.index - b.index);
 }
 
 export function Verdicts({ data, left, state }: PanelProps) {
   const rows = useMemo(() => byVerdict(data, left, state.by), [left, state.by]);
   if (!data.isJudged) return null;
-  const nameOf = (place: number) => format.visible(word(data, state.by, place) ?? format.UNKNOWN);
-  const drawn = rows.filter((it) => it.rate === it.rate && it.costPerTrial > 0);
+  const nameOf = (index: number) => format.visible(word(data, state.by, index) ?? format.UNKNOWN);
+  const drawn = rows.filter((it) => isKnown(it.rate) && it.costPerTrial > 0);
   const columns: Column<Verdict>[] = [
-    { title: state.by, name: state.by, value: (it) => word(data, state.by, it.place) },
+    { title: state.by, name: state.by, value: (it) => word(data, state.by, it.index) },
     { title: "Trials", name: "trials", value: (it) => it.trials },
     { title: "Passed", name: "passed", value: (it) => it.passed },
     { title: "Failed", name: "failed", value: (it) => it.failed },
@@ -139,7 +139,7 @@ export function Verdicts({ data, left, state }: PanelProps) {
       {drawn.length > 0 ? (
         <Quality
           label={`Pass rate against cost per trial by ${state.by}`}
-          points={drawn.map((it) => ({ name: nameOf(it.place), x: it.costPerTrial, y: it.rate, low: it.low, high: it.high, isOnFront: it.isOnFront }))}
+          points={drawn.map((it) => ({ name: nameOf(it.index), x: it.costPerTrial, y: it.rate, low: it.low, high: it.high, isOnFront: it.isOnFront }))}
           of={[left, state.by]}
         />
       ) : <p class="unknown">No trial with a verdict and a cost</p>}

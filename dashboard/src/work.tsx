@@ -17,30 +17,30 @@ const EXACT = ["retry", "cache_model_switch", "cache_expired", "cache_prefix_cha
 const CARRIED = "output_carried";
 
 interface Wasted {
-  place: number;
+  index: number;
   waste: number;
   cases: number;
 }
 
 /** Sums of waste, the largest first. */
-function wasted(data: Data, rows: Iterable<number>, placeOf: (row: number) => number): Wasted[] {
+function wasted(data: Data, rows: Iterable<number>, indexOf: (row: number) => number): Wasted[] {
   const found = new Map<number, Wasted>();
   for (const row of rows) {
-    const place = placeOf(row);
-    let it = found.get(place);
-    if (!it) found.set(place, (it = { place, waste: 0, cases: 0 }));
+    const index = indexOf(row);
+    let it = found.get(index);
+    if (!it) found.set(index, (it = { index, waste: 0, cases: 0 }));
     it.waste += data.waste.waste[row];
     it.cases += data.waste.cases[row];
   }
-  return [...found.values()].sort((a, b) => b.waste - a.waste || a.place - b.place);
+  return [...found.values()].sort((a, b) => b.waste - a.waste || a.index - b.index);
 }
 
-/** The known cost of sessions, by their place in a dimension. */
+/** The known cost of sessions, by their index in a dimension. */
 function costs(data: Data, left: Left, by: Series): Map<number, number> {
   const out = new Map<number, number>();
   for (const at of left.sessions) {
-    const place = data.groups[by][data.sessions.group[at]];
-    out.set(place, plus(out.get(place) ?? NaN, data.sessions.cost[at]));
+    const index = data.groups[by][data.sessions.group[at]];
+    out.set(index, plus(out.get(index) ?? NaN, data.sessions.cost[at]));
   }
   return out;
 }
@@ -62,11 +62,11 @@ export function Waste({ data, left, state }: PanelProps) {
     { title: "Cases", name: "cases", value: (it) => it.cases },
   ];
   const causeColumns: Column<Wasted>[] = [
-    { title: "Cause", name: "cause", value: (it) => word(data, "cause", it.place), text: (it) => inWords(word(data, "cause", it.place)) },
+    { title: "Cause", name: "cause", value: (it) => word(data, "cause", it.index), text: (it) => inWords(word(data, "cause", it.index)) },
     ...amounts(() => all),
-    { title: "Basis", name: "basis", value: (it) => (EXACT.includes(word(data, "cause", it.place) ?? "") ? "exact" : "estimate") },
+    { title: "Basis", name: "basis", value: (it) => (EXACT.includes(word(data, "cause", it.index) ?? "") ? "exact" : "estimate") },
   ];
-  const seriesColumns: Column<Wasted>[] = [{ title: by, name: by, value: (it) => word(data, by, it.place) }, ...amounts((it) => cost.get(it.place))];
+  const seriesColumns: Column<Wasted>[] = [{ title: by, name: by, value: (it) => word(data, by, it.index) }, ...amounts((it) => cost.get(it.index))];
   return (
     <Panel
       id="waste"
@@ -89,14 +89,14 @@ const SUMS = [
   "known_calls", "explore_calls", "edit_calls", "verify_calls", "repeated_calls", "verifiable_sessions", "verified_sessions", "test_runs",
   "failed_test_runs", "model_time_ms", "tool_time_ms", "waiting_time_ms",
 ] as const;
-type Sums = Record<(typeof SUMS)[number], number> & { place: number; sessions: number };
+type Sums = Record<(typeof SUMS)[number], number> & { index: number; sessions: number };
 
 function byBehavior(data: Data, left: Left, by: Series): Sums[] {
   const { behavior, groups, sessions } = data;
   const found = new Map<number, Sums>();
-  const sums = (place: number) => {
-    let it = found.get(place);
-    if (!it) found.set(place, (it = Object.assign({ place, sessions: 0 }, ...SUMS.map((name) => ({ [name]: NaN }))) as Sums));
+  const sums = (index: number) => {
+    let it = found.get(index);
+    if (!it) found.set(index, (it = Object.assign({ index, sessions: 0 }, ...SUMS.map((name) => ({ [name]: NaN }))) as Sums));
     return it;
   };
   for (const at of left.sessions) sums(groups[by][sessions.group[at]]).sessions++;
@@ -104,7 +104,7 @@ function byBehavior(data: Data, left: Left, by: Series): Sums[] {
     const it = sums(groups[by][behavior.group[row]]);
     for (const name of SUMS) it[name] = plus(it[name], behavior[name][row]);
   }
-  return [...found.values()].sort((a, b) => b.sessions - a.sessions || a.place - b.place);
+  return [...found.values()].sort((a, b) => b.sessions - a.sessions || a.index - b.index);
 }
 
 export function Behavior({ data, left, state }: PanelProps) {
@@ -116,7 +116,7 @@ export function Behavior({ data, left, state }: PanelProps) {
   });
   const time = (it: Sums) => it.model_time_ms + it.tool_time_ms + it.waiting_time_ms;
   const columns: Column<Sums>[] = [
-    { title: by, name: by, value: (it) => word(data, by, it.place) },
+    { title: by, name: by, value: (it) => word(data, by, it.index) },
     { title: "Sessions", name: "sessions", value: (it) => it.sessions },
     rate("Explore", "explore_share", (it) => share(it.explore_calls, it.known_calls), COLORS[0]),
     rate("Edit", "edit_share", (it) => share(it.edit_calls, it.known_calls), COLORS[1]),

@@ -407,7 +407,12 @@ test("7 days are the last ones of today, compared with the 7 before", async () =
   run("ingest", recent, "--archive", join(folder, "of-recent"));
   run("dashboard", other, "--archive", join(folder, "of-recent"), "--timezone", "UTC");
   const { page, complaints, close } = await open("", {}, other);
-  assert.match(await page.innerText("#totals .main"), /last 7 days 3, \+200 % against the 7 days before/);
+  const main = await page.innerText("#totals .main");
+  assert.match(main, /last 7 days 3, \+200 % against the 7 days before/);
+  // All of these logs have no end, also those of the last days.
+  assert.match(main, /≥ \$[\d.]+\s+last 7 days ≥ \$/);
+  assert.match(await page.innerText("#totals"), /ended cleanly\s+0.0 %\s+0 of 5 sessions/i);
+  assert.equal(await page.locator("#sessions th", { hasText: "With children" }).count(), 0, "no session has children");
   await page.click("text=7 days");
   assert.equal(await page.inputValue("input[name=since]"), day(6));
   assert.equal(await figure(page, "sessions"), 3);
