@@ -4,8 +4,8 @@
 //!
 //! 1. names of columns are broken after underscores, and bars are left out;
 //! 2. texts are shortened;
-//! 3. columns are hidden: those without values first, then those of [`Roles::least`], then from the last one on. Names, sentences, the main measure and columns that are
-//!    as important stay;
+//! 3. columns are hidden: those without values first, then those that matter least, then from the last one on. Names, sentences, the
+//!    main measure and columns that are as important stay;
 //! 4. each row becomes a block of lines, which contains every column.
 //!
 //! Rows that fit the height as blocks are blocks before a column is hidden.
