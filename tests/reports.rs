@@ -674,7 +674,7 @@ fn what_is_no_number_has_no_bound() {
             let Ok(column) = total.column(measure.name) else { continue };
             let is_number = column.dtype().is_primitive_numeric() || column.dtype().is_null();
             let name = format!("{}.{}", report.name, measure.name);
-            let is_bounded = MeasureBound::new(&name, Side::Max, 1.0).is_ok();
+            let is_bounded = MeasureBound::new(&name, Side::Max, 1.0.into()).is_ok();
             assert!(is_number || !is_bounded, "{name} is {}", column.dtype());
             assert!(is_bounded || !is_number || measure.name.ends_with("_line"), "{name} is {}", column.dtype());
         }

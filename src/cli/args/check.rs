@@ -1,5 +1,6 @@
 //! The arguments of `check`.
 
+use agentlogs::analysis::budget::Limit;
 use clap::Args;
 
 use super::filters::{Cost, Filters};
@@ -13,24 +14,25 @@ use super::shared::{DataSource, Printed};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 MEASURE is a column of a report, such as cost_usd, total_tokens, sessions or error_rate. The first report that has it computes it, \
-in the order of `agentlogs report --help`; REPORT.MEASURE names another one.
+in the order of `agentlogs report --help`; REPORT.MEASURE names another one. sessions is that of report sessions. Rates and shares \
+are between 0 and 1: 0.1 and 10% are the same bound.
 
 Examples:
   agentlogs check --max-cost 50 --last 7d
-  agentlogs check --max cost_usd=20 --max tools.error_rate=0.1 --project shop --since today
+  agentlogs check --max cost_usd=20 --max tools.error_rate=10% --project shop --since today
   agentlogs check --min sessions=1 --since yesterday --format json
   agentlogs check --baseline 2026-10 --since 2026-11-01 --label prompt=new
   agentlogs check")]
 pub struct Check {
     /// The largest permitted value of a measure; repeatable
     #[arg(long, value_name = "MEASURE=VALUE", value_parser = bound)]
-    pub max: Vec<(String, f64)>,
+    pub max: Vec<(String, Limit)>,
     /// The smallest permitted value of a measure; repeatable
     #[arg(long, value_name = "MEASURE=VALUE", value_parser = bound)]
-    pub min: Vec<(String, f64)>,
+    pub min: Vec<(String, Limit)>,
     /// The largest permitted cost in US dollars, as `--max cost_usd=USD`
     #[arg(long, value_name = "USD")]
-    pub max_cost: Option<f64>,
+    pub max_cost: Option<Limit>,
     /// Compare with the sessions of a period (2026-10, 2026-10-01..2026-10-14) or of another archive: exit with 4 only if a measure
     /// became worse by more than chance. The other filters apply to both
     #[arg(long, value_name = "PERIOD|ARCHIVE", conflicts_with_all = ["max", "min", "max_cost", "cost"])]
@@ -49,9 +51,9 @@ pub struct Check {
     pub printed: Printed,
 }
 
-fn bound(text: &str) -> Result<(String, f64), String> {
-    let parsed = text.split_once('=').and_then(|(name, value)| Some((name.to_owned(), value.parse::<f64>().ok()?)));
-    parsed
-        .filter(|(name, value)| !name.is_empty() && value.is_finite())
-        .ok_or_else(|| "a bound has the form MEASURE=VALUE, where VALUE is a number, such as cost_usd=50".to_owned())
+fn bound(text: &str) -> Result<(String, Limit), String> {
+    let parsed = text.split_once('=').and_then(|(name, value)| Some((name.to_owned(), value.parse::<Limit>().ok()?)));
+    parsed.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+        "a bound has the form MEASURE=VALUE, where VALUE is a number or a percentage, such as cost_usd=50 or error_rate=10%".to_owned()
+    })
 }

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use agentlogs::adapters::UserFormat;
+use agentlogs::analysis::budget::Limit;
 use agentlogs::analysis::present;
 use agentlogs::analysis::reports::{Bound, WeekStart};
 use agentlogs::input::machine::without_tilde;
@@ -105,9 +106,9 @@ pub struct Budget {
     /// Its name in messages.
     pub name: Option<String>,
     /// The largest permitted values, by measure.
-    pub max: BTreeMap<String, f64>,
+    pub max: BTreeMap<String, Limit>,
     /// The smallest permitted values, by measure.
-    pub min: BTreeMap<String, f64>,
+    pub min: BTreeMap<String, Limit>,
     #[serde(deserialize_with = "parsed")]
     pub since: Option<Bound>,
     #[serde(deserialize_with = "parsed")]
@@ -348,7 +349,7 @@ mod tests {
             name = "week"
             since = "7d"
             labels = { team = "shop" }
-            max = { cost_usd = 50 }
+            max = { cost_usd = 50, "tools.error_rate" = "10%" }
             "#,
         );
         let file = file.unwrap();
@@ -360,7 +361,10 @@ mod tests {
         assert_eq!(file.project_names, projects.map(|(pattern, name)| (pattern.to_owned(), name.to_owned())).into());
         assert_eq!((file.content, file.redact), (Some(Content::Text), Some(true)));
         assert_eq!(file.models[0].get_ref().provider, "anthropic");
-        assert_eq!(file.budgets[0].to_string(), "week: cost_usd <= 50, since 7d, label team=shop");
+        assert_eq!(
+            file.budgets[0].to_string(),
+            "week: cost_usd <= 50, tools.error_rate <= 10%, since 7d, label team=shop"
+        );
     }
 
     #[test]

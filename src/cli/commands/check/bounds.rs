@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentlogs::analysis::budget::{MeasureBound, Side, compare};
+use agentlogs::analysis::budget::{Limit, MeasureBound, Side, compare};
 use agentlogs::analysis::present::{Currency, counted, human};
 use agentlogs::analysis::reports::{Error, Scope};
 use agentlogs::store::frames::turns;
@@ -42,7 +42,9 @@ impl Bounds {
 /// A line of the output.
 struct Line {
     budget: Option<String>,
-    measure: String,
+    /// The measure as the user wrote it, and the column of its report.
+    name: String,
+    measure: &'static str,
     side: Side,
     limit: f64,
     value: Option<f64>,
@@ -54,7 +56,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         return baseline::run(args, &text, settings);
     }
     let max = args.max.into_iter().chain(args.max_cost.map(|cost| (turns::COST_USD.to_owned(), cost)));
-    let named: Vec<(String, f64, Side)> = max
+    let named: Vec<(String, Limit, Side)> = max
         .map(|(name, value)| (name, value, Side::Max))
         .chain(args.min.into_iter().map(|(name, value)| (name, value, Side::Min)))
         .collect();
@@ -90,7 +92,8 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         let name = group.name;
         lines.extend(group.bounds.iter().zip(compared).map(|(bound, compared)| Line {
             budget: name.clone(),
-            measure: bound.name(),
+            name: bound.name().to_owned(),
+            measure: bound.measure(),
             side: bound.side,
             limit: bound.limit,
             value: compared.value,
@@ -100,7 +103,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     print(&frame(&lines, is_human(args.printed))?, args.printed, Layout::default())?;
     let mut unknown: Vec<&str> =
-        lines.iter().filter(|line| line.value.is_none()).map(|line| line.measure.as_str()).collect();
+        lines.iter().filter(|line| line.value.is_none()).map(|line| line.name.as_str()).collect();
     unknown.dedup();
     if !unknown.is_empty() {
         say(&format!("unknown: {}; an unknown value exceeds every lower bound and no upper bound", unknown.join(", ")));
@@ -117,7 +120,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
 
 /// The bounds of a budget. Filters of the command line replace its own.
 fn of_budget(budget: &Budget, filters: &Filters) -> anyhow::Result<Bounds> {
-    let side = |bounds: &BTreeMap<String, f64>, side| -> Vec<(String, f64, Side)> {
+    let side = |bounds: &BTreeMap<String, Limit>, side| -> Vec<(String, Limit, Side)> {
         bounds.iter().map(|(name, value)| (name.clone(), *value, side)).collect()
     };
     let bounds = [side(&budget.max, Side::Max), side(&budget.min, Side::Min)].concat();
@@ -139,7 +142,7 @@ fn of_budget(budget: &Budget, filters: &Filters) -> anyhow::Result<Bounds> {
     Ok(Bounds { name: own.name, bounds: measure_bounds(bounds)?, filters })
 }
 
-fn measure_bounds(named: Vec<(String, f64, Side)>) -> Result<Vec<MeasureBound>, WrongCommandLine> {
+fn measure_bounds(named: Vec<(String, Limit, Side)>) -> Result<Vec<MeasureBound>, WrongCommandLine> {
     let bounds = named.into_iter().map(|(name, value, side)| MeasureBound::new(&name, side, value));
     bounds.collect::<Result<_, _>>().map_err(|error| WrongCommandLine(error.to_string()))
 }
@@ -147,7 +150,7 @@ fn measure_bounds(named: Vec<(String, f64, Side)>) -> Result<Vec<MeasureBound>, 
 /// The lines as rows. For people each number has the unit of its measure.
 fn frame(lines: &[Line], is_human: bool) -> PolarsResult<DataFrame> {
     let numbers = |name: &str, of: fn(&Line) -> Option<f64>| -> Column {
-        let text = |line: &Line| of(line).map(|number| human(&line.measure, number, Currency::default()));
+        let text = |line: &Line| of(line).map(|number| human(line.measure, number, Currency::default()));
         if is_human {
             Column::new(name.into(), lines.iter().map(text).collect::<Vec<_>>())
         } else {
@@ -155,7 +158,7 @@ fn frame(lines: &[Line], is_human: bool) -> PolarsResult<DataFrame> {
         }
     };
     let mut columns = vec![
-        Column::new("measure".into(), lines.iter().map(|line| line.measure.as_str()).collect::<Vec<_>>()),
+        Column::new("measure".into(), lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>()),
         numbers("value", |line| line.value),
         Column::new("side".into(), lines.iter().map(|line| line.side.as_str()).collect::<Vec<_>>()),
         numbers("bound", |line| Some(line.limit)),
