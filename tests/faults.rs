@@ -244,7 +244,10 @@ fn a_damaged_archive_is_repaired_from_its_logs() {
     damage();
     let (status, stderr) = ended(folder, &["archive", "check", "--archive", "archive"]);
     assert_eq!(status, Some(1), "{stderr}");
-    assert!(stderr.contains("`agentlogs archive repair` keeps the intact data"), "{stderr}");
+    assert!(
+        stderr.contains("` keeps the intact data") && stderr.contains("`agentlogs archive repair --archive "),
+        "{stderr}"
+    );
     let (status, stderr) = ended(folder, &["archive", "repair", "--archive", "archive"]);
     assert_eq!(status, Some(0), "{stderr}");
     assert!(stderr.contains("log.jsonl: read again\n"), "{stderr}");

@@ -8,6 +8,9 @@ use crate::base::width::{cut, width};
 /// The width of the texts that have a command beside them.
 const BESIDE: usize = 40;
 
+/// The command that lists what was not read.
+const HEALTH: &str = "report health";
+
 /// What is lost, with the command that lists it.
 struct Loss {
     text: String,
@@ -32,7 +35,9 @@ fn short(losses: &[Loss], columns: usize, look: &Look) -> Vec<String> {
     /// The least columns for the losses in the line of the command.
     const LEAST: usize = 24;
     let title = "not included: ";
-    let command = format!("  agentlogs report health{}", look.archive_option);
+    let health = losses.iter().find(|loss| loss.command == HEALTH);
+    let command = health.or(losses.first()).map_or(HEALTH, |loss| loss.command);
+    let command = format!("  agentlogs {command}{}", look.archive_option);
     let room = columns.saturating_sub(title.len() + width(&command));
     if room >= LEAST {
         let text = cut(&in_room(losses, room), room);
@@ -79,7 +84,7 @@ fn losses(overview: &Overview) -> Vec<Loss> {
     let mut add = |text: String, command| losses.push(Loss { text, command });
     if let Some(bound) = overview.lower_bounds.last().filter(|bound| bound.applies()) {
         let logs = format!("{} of {}", grouped(bound.sessions), counted(bound.of_sessions, "log"));
-        add(format!("tokens that {logs} omit (≥)"), "report health");
+        add(format!("tokens that {logs} omit (≥)"), "sessions --usage lower_bound");
     }
     let unread: Vec<String> = [
         (lost.rejected_lines, "rejected line"),
@@ -91,10 +96,10 @@ fn losses(overview: &Overview) -> Vec<Loss> {
     .map(|(count, thing)| counted(count, thing))
     .collect();
     if !unread.is_empty() {
-        add(unread.join(", "), "report health");
+        add(unread.join(", "), HEALTH);
     }
     if lost.counted.records > 0 {
-        add(counted_records(&lost.counted), "report health");
+        add(counted_records(&lost.counted), HEALTH);
     }
     if lost.unpriced_tokens > 0 {
         let text = format!("{} of the last 30 days without a price", tokens(lost.unpriced_tokens));

@@ -133,9 +133,9 @@ impl Row {
             () if now.rows > 0 => "new".to_owned(),
             () => String::new(),
         };
-        let cost = look.cost(now);
-        let cost = if is_least && cost != UNKNOWN { format!("≥ {cost}") } else { cost };
-        let tokens = now.tokens().map_or_else(|| UNKNOWN.to_owned(), |tokens| short(tokens.into()));
+        let marked = |text: String| if is_least && text != UNKNOWN { format!("≥ {text}") } else { text };
+        let cost = marked(look.cost(now));
+        let tokens = marked(now.tokens().map_or_else(|| UNKNOWN.to_owned(), |tokens| short(tokens.into())));
         Self {
             name: name_of(period.days),
             values: [cost, tokens, grouped(sessions)],

@@ -121,6 +121,12 @@ fn is_digit(char: char) -> bool {
     char.is_ascii_digit()
 }
 
+/// A text as a word of a shell.
+pub fn in_shell(text: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./:".contains(char);
+    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

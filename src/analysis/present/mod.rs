@@ -42,7 +42,7 @@ mod value;
 
 pub use csv::{BYTE_ORDER_MARK, csv};
 pub use currency::Currency;
-pub use escape::{harmless_json, visible};
+pub use escape::{harmless_json, in_shell, visible};
 pub use human::{UNKNOWN, human, named};
 pub use json::jsonl;
 pub use local::in_local_time;

@@ -3,8 +3,8 @@
 use polars::prelude::*;
 
 use crate::analysis::present::{Currency, counted, grouped};
-use crate::analysis::rows::Frames;
-use crate::analysis::selection::{self, Error, Scope};
+use crate::analysis::rows::{Cost, Frames, Sessions};
+use crate::analysis::selection::{Error, Grouping, Scope};
 use crate::store::frames::sessions;
 
 /// Sessions whose `usage` is `lower_bound`, among all of them. See docs/accounting.md.
@@ -65,12 +65,13 @@ impl LowerBound {
     }
 }
 
-/// The lower bounds among the sessions in scope.
+/// The lower bounds among the sessions in scope, with the costs of a choice.
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn lower_bound(tables: &Frames, scope: &Scope) -> Result<LowerBound, Error> {
-    Ok(LowerBound::among(selection::sessions(tables, scope)?.0)?)
+pub fn lower_bound(tables: &Frames, scope: &Scope, cost: Cost) -> Result<LowerBound, Error> {
+    let sessions = Grouping::new(sessions::TABLE, &Sessions, tables, scope, cost)?;
+    Ok(LowerBound::among(sessions.rows)?)
 }
 
 #[cfg(test)]

@@ -112,6 +112,13 @@ impl Report {
         }
     }
 
+    /// Whether it contains numbers of tokens.
+    pub fn has_tokens(&self) -> bool {
+        let is_always_of_tokens =
+            |it: &Measure| it.is_always_computed() && it.name.split('_').any(|word| word == "tokens");
+        self.measures().iter().any(is_always_of_tokens)
+    }
+
     /// Whether its rows are responses, so that it has those of subagents where no session passes a filter.
     pub fn has_rows_of_turns(&self) -> bool {
         matches!(&self.body, Body::Groups(groups) if groups.rows.has(turns::GRAIN))

@@ -41,6 +41,8 @@ const WIDE: &[&str] = &[
     sessions::ROOT_SESSION_ID,
     sessions::DESCENDANTS,
     sessions::MISSING_DESCENDANTS,
+    sessions::USAGE,
+    sessions::USAGE_REASON,
     sessions::SOURCE_PATH,
 ];
 
@@ -96,6 +98,8 @@ pub fn session_rows(tables: &Frames, options: &Options, has_failures: bool) -> R
             col(sessions::ROOT_SESSION_ID),
             col(sessions::DESCENDANTS),
             col(sessions::MISSING_DESCENDANTS),
+            col(sessions::USAGE),
+            col(sessions::USAGE_REASON),
             col(sessions::SOURCE_PATH),
         ]);
     let columns: Vec<Expr> = columns.into_iter().chain(inclusive).chain(others).collect();

@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use super::options::Options;
 use super::run::find;
-use crate::analysis::present::counted;
+use crate::analysis::present::{counted, in_shell};
 use crate::analysis::rows::{CostBasis, Frames, KEY, Table};
 use crate::analysis::selection::{Error, Grouping, LABEL, Scope, sessions};
 use crate::store::frames::{sessions, turns};
@@ -117,12 +117,6 @@ fn suggested_label(key: &str, known: &[String]) -> String {
 /// Whether a session is in scope.
 fn has_session(tables: &Frames, scope: &Scope) -> Result<bool, Error> {
     Ok(sessions(tables, scope)?.0.limit(1).collect()?.height() > 0)
-}
-
-/// A text as a word of a shell.
-fn in_shell(text: &str) -> String {
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./:".contains(char);
-    if text.chars().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 /// When the sessions of the filters begin, if none of them begins within the bounds of time of a scope: `the sessions begin from

@@ -69,6 +69,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     of_outcome("task", "Task of the trial, as in verdicts", Outcome::Task),
     of_row("tool", "Name of the tool", tool_calls::TOOL),
     of_outcome("trial", "Name of the trial of its task, as in verdicts", Outcome::Trial),
+    of_session("usage", "How far the tokens can be trusted: exact, lower_bound, estimate and others", sessions::USAGE),
     of_session("user", "Account whose log it is", sessions::USER_NAME),
     of_outcome("verdict", "The same as a word: passed, failed, unjudged", Outcome::Verdict),
     week("week", "Local week, by its first day"),

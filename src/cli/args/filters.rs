@@ -53,6 +53,12 @@ pub struct Filters {
     /// Only sessions that failed for this reason, such as loop: see report failures
     #[arg(long, value_name = "CLASS")]
     pub failure: Option<String>,
+    #[arg(
+        long,
+        value_name = "U",
+        help = "Only sessions whose tokens can be trusted so far: exact, lower_bound, estimate, unknown or conflict"
+    )]
+    pub usage: Option<String>,
     /// Only sessions with this label; repeatable
     #[arg(long = "label", value_name = "K=V", value_parser = label)]
     pub labels: Vec<String>,
@@ -73,6 +79,7 @@ impl Filters {
             ("status", &self.status),
             ("task", &self.task),
             ("failure_class", &self.failure),
+            ("usage", &self.usage),
         ];
         let verdict = self.verdict.map(|verdict| ("verdict", verdict.as_str()));
         all.into_iter().filter_map(|(name, pattern)| Some((name, pattern.as_deref()?))).chain(verdict)

@@ -31,6 +31,7 @@ const FILTERS: &[&str] = &[
     "verdict",
     "task",
     "failure",
+    "usage",
     "labels",
 ];
 

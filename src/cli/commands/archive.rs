@@ -14,10 +14,11 @@ use anyhow::bail;
 
 use super::Outcome;
 use super::forget;
+use super::hints::option_of_directory;
 use super::output::{complain, say};
 use super::reading::options;
 use super::source::some_tables;
-use super::summary::report_written;
+use super::summary::{report_written, state_problems};
 use crate::cli::args::{ArchiveCommand, DataSource, Reading};
 use crate::cli::settings::{Settings, archive_at};
 
@@ -151,9 +152,7 @@ impl Merged {
 fn repair(archive: &Archive, reading: &Reading, settings: &Settings) -> anyhow::Result<Outcome> {
     let options = options(Vec::new(), Some(archive.folder().to_owned()), reading, settings)?;
     let Repair { writer, problems, lost, is_incomplete } = archive.repair()?;
-    for problem in &problems {
-        complain(format_args!("{problem}"));
-    }
+    state_problems(archive, &problems);
     let mut outcome = if is_incomplete { Outcome::NotAllDone } else { Outcome::Done };
     let mut with_other_options = 0;
     let mut read = read_again(&lost, options);
@@ -212,11 +211,10 @@ fn file_of(path: &str) -> Option<PathBuf> {
 
 fn check(archive: &Archive) -> anyhow::Result<Outcome> {
     let checked = archive.check()?;
-    for problem in &checked.problems {
-        complain(format_args!("{problem}"));
-    }
+    state_problems(archive, &checked.problems);
     if !checked.problems.is_empty() {
-        say("`agentlogs archive repair` keeps the intact data, and reads the other logs again");
+        let option = option_of_directory(archive.folder());
+        say(&format!("`agentlogs archive repair{option}` keeps the intact data, and reads the other logs again"));
     }
     let is_counted = checked.sources > 0 || checked.problems.is_empty();
     let sources = if is_counted { format!("{} in ", counted(checked.sources, "source")) } else { String::new() };

@@ -10,14 +10,15 @@ use super::Outcome;
 use super::output::{Layout, complain_of_path, print, say};
 use super::reading::start_threads;
 use super::summary::Losses;
-use crate::cli::args::Bench;
+use crate::cli::args::{Bench, DataSource};
 use crate::cli::settings::Settings;
 
 pub fn run(args: &Bench, settings: &Settings) -> anyhow::Result<Outcome> {
     start_threads(None)?;
     let run = measure::run(&args.paths, settings.formats);
     run.errors.iter().for_each(complain_of_path);
-    Losses::of(&run.read_sources).state_of_logs();
+    let source = DataSource { logs: args.paths.clone(), ..DataSource::default() };
+    Losses::of(&run.read_sources).state_of_logs(&source);
     let all = run.all();
     let mut rows: Vec<(&str, Measured)> =
         run.formats.iter().map(|(format, measured)| (format.unwrap_or("none"), *measured)).collect();

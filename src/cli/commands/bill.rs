@@ -28,7 +28,7 @@ pub fn run(args: args::Bill, settings: &Settings) -> anyhow::Result<Outcome> {
     let scope = Scope { timezone: "UTC".to_owned(), ..scope(args.filters, settings) };
     let tables: Vec<&'static str> = TABLES.iter().copied().chain(scope.tables()).collect();
     let opened = some_tables(args.source, settings, &tables)?;
-    state_unmatched_turns("", &opened.frames, &scope);
+    state_unmatched_turns("", &opened, &scope);
     let question = Question {
         by: (!args.by.is_empty()).then(|| args.by.iter().map(|by| by_of(*by)).collect()),
         tolerance: args.tolerance / 100.0,

@@ -67,6 +67,7 @@ fn with_candidates(command: &str, arg: Arg) -> Arg {
         (_, "project") => || values(sessions::TABLE, sessions::PROJECT),
         (_, "repository") => || values(sessions::TABLE, sessions::REPOSITORY),
         (_, "status") => || values(sessions::TABLE, sessions::STATUS),
+        (_, "usage") => || values(sessions::TABLE, sessions::USAGE),
         (_, "task") => || values(verdicts::TABLE, verdicts::TASK),
         (_, "session") => newest_sessions,
         _ => return arg,

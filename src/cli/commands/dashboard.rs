@@ -36,7 +36,7 @@ pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
     let name = args.out.display();
     say(&format!("{name}: {size:.1} MB, {sessions}{listed}, {timelines} with a timeline"));
     state_left_out("", &page.left_out, "row", "time");
-    state_unmatched("", &opened.frames, &scope);
+    state_unmatched("", &opened, &scope);
     Ok(Outcome::Done)
 }
 

@@ -10,7 +10,7 @@ use agentlogs::analysis::export::{
     in_scope, with_verdicts, write, write_file,
 };
 use agentlogs::analysis::present::{Currency, counted, grouped};
-use agentlogs::analysis::reports::Frames;
+use agentlogs::analysis::reports::{CostBasis, Frames};
 use agentlogs::store::archive::{Archive, RepositoryFacts};
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::shown;
@@ -77,7 +77,7 @@ impl Selected {
             let (kept, left_out) = in_scope(&tables, &scope).map_err(report_error)?;
             tables = kept;
             state_left_out("", &left_out, "session", "start");
-            state_unmatched("", &opened.frames, &scope);
+            state_unmatched("", &opened, &scope);
         }
         Ok(Self { opened, tables, is_everything })
     }
@@ -196,7 +196,7 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
     let catalog = catalog(&args.source, settings)?;
     let tables: Vec<&'static str> = FOCUS_TABLES.iter().copied().chain(scope.tables()).collect();
     let opened = some_tables(args.source, settings, &tables)?;
-    state_unmatched_turns("", &opened.frames, &scope);
+    state_unmatched_turns("", &opened, &scope);
     let mut focus = Focus::of(&opened.frames, &scope, &catalog).map_err(report_error)?;
     create(&args.directory)?;
     let path = args.directory.join(format!("focus.{}", kind.extension()));
@@ -215,7 +215,7 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
         complain(format_args!("{sentence}: a charge has a day"));
     }
     // The file has US dollars.
-    state_lower_bound("", &opened.frames, &scope, Currency::default())?;
+    state_lower_bound("", &opened, &scope, CostBasis::Auto, Currency::default())?;
     opened.state_prices();
     Ok(Outcome::Done)
 }
@@ -229,7 +229,7 @@ fn write_evidence(args: Export, settings: &Settings) -> anyhow::Result<Outcome> 
         if args.with_text { (Texts::OfLogs, Access::Owner) } else { (Texts::OfArchive, Access::of(&opened.frames)?) };
     let (pack, left_out) = Pack::read(&opened.frames, &scope, texts).map_err(report_error)?;
     state_left_out("", &left_out, "session", "start");
-    state_unmatched("", &opened.frames, &scope);
+    state_unmatched("", &opened, &scope);
     create(&args.directory)?;
     let write_to = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
         let path = args.directory.join(name);

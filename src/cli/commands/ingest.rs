@@ -42,7 +42,7 @@ pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
     let Some(run) = read_into(&archive, options)? else { return Ok(Outcome::NotAllDone) };
     let lost = summary(&archive, &run, settings);
     reading.path_labels.iter().for_each(|pattern| state_unmatched(pattern, &run));
-    let damage = report_damage(&run.written);
+    let damage = report_damage(&archive, &run.written);
     Ok(match () {
         () if !run.errors.iter().all(discover::Error::is_left_out) => Outcome::NotAllDone,
         () if damage != Outcome::Done => damage,

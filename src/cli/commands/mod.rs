@@ -39,6 +39,7 @@ mod files;
 mod first_look;
 mod forget;
 pub mod git;
+mod hints;
 pub mod ingest;
 pub mod inspect;
 pub mod lists;

@@ -13,12 +13,13 @@ use anyhow::Context;
 use jiff::{Timestamp, Zoned};
 
 use super::first_look::Newest;
+use super::hints::option_of;
 use super::ingest::read_into;
 use super::output::{complain, has_color, say};
 use super::reading::{options, start_threads};
 use super::resolve::report_error;
 use super::source::some_tables;
-use super::summary::{complain_of_unreadable, option_of, report_damage};
+use super::summary::{complain_of_unreadable, report_damage};
 use super::{Outcome, places};
 use crate::cli::args::{DataSource, Reading};
 use crate::cli::settings::{Chosen, Settings};
@@ -49,14 +50,14 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
             places::say_searched(settings);
             return Ok(Outcome::NotAllDone);
         };
-        outcome = report_damage(&run.written);
+        outcome = report_damage(&archive, &run.written);
         if !run.errors.iter().all(discover::Error::is_left_out) {
             outcome = Outcome::NotAllDone;
         }
         let mut unreadable = run.written.sources().filter(|(_, source)| source.status == SourceStatus::Unreadable);
         if let (0, Some((first, _))) = (run.written.sums.sessions, unreadable.next()) {
             complain_of_unreadable(unreadable.count() + 1, first, None);
-            say("`agentlogs report health` lists the reasons");
+            say(&format!("`agentlogs report health{}` lists the reasons", option_of(&archive, settings)));
             return Ok(Outcome::NotAllDone);
         }
         if run.written.sums.sessions == 0 {
@@ -154,7 +155,7 @@ pub fn look(archive: &Archive, settings: &Settings) -> Look {
     }
 }
 
-/// Adds to the error of an archive the command that repairs it or writes it again. The user did not name the archive.
+/// Adds to the error of an archive that cannot be repaired the command that writes it again. The user did not name the archive.
 ///
 /// # Errors
 /// The given one.
@@ -164,9 +165,6 @@ pub fn explained<T>(result: anyhow::Result<T>, archive: &Archive) -> anyhow::Res
         let again =
             format!("this writes it again from the logs that still exist: mv {folder} {folder}.old && agentlogs");
         let remedy = match error.downcast_ref::<archive::Error>() {
-            Some(archive::Error::Damaged { .. }) => {
-                format!("this repairs it: agentlogs archive repair --archive {folder}")
-            }
             Some(error @ archive::Error::Version { .. }) if !error.is_of_newer_program() => again,
             Some(archive::Error::Unrepairable(_)) => again,
             _ => return Err(error),

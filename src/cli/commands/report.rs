@@ -7,7 +7,7 @@ use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{ReportStyle, Roles, are, in_local_time};
 use agentlogs::analysis::reports::{
-    self, Answer, Dimension, Frames, LeftOut, Options, PriceAs, Report, for_people, tree_for_people,
+    self, Answer, Dimension, LeftOut, Options, PriceAs, Report, for_people, tree_for_people,
 };
 use agentlogs::analysis::shipped::has_history;
 use agentlogs::store::frames::sessions;
@@ -49,7 +49,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
         }
     }
     let asked = Asked { report, options: &options, printed: args.printed };
-    asked.print_table(&answer, &opened.frames, settings)?;
+    asked.print_table(&answer, &opened, settings)?;
     if shows_current {
         say("only the current windows; --limit 0 shows all");
     }
@@ -115,15 +115,15 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn print_table(&self, answer: &Answer, frames: &Frames, settings: &Settings) -> anyhow::Result<()> {
+    fn print_table(&self, answer: &Answer, opened: &Opened, settings: &Settings) -> anyhow::Result<()> {
         let Self { report, options, printed } = *self;
         let total = answer.total.as_ref().filter(|_| answer.rows.height() + answer.more > 1);
         let (dimensions, currency) = (answer.dimensions, settings.shown_currency());
         let style = ReportStyle { dimensions, has_total: total.is_some(), currency };
         let is_empty = answer.rows.height() == 0;
-        let empty = is_empty.then(|| empty_report_reason(report, frames, &options.scope)).flatten();
+        let empty = is_empty.then(|| empty_report_reason(report, opened, &options.scope)).flatten();
         let rows = if is_for_people(printed) {
-            let rows = if options.tree { &tree_for_people(&answer.rows, frames)? } else { &answer.rows };
+            let rows = if options.tree { &tree_for_people(&answer.rows, &opened.frames)? } else { &answer.rows };
             let rows = for_people(rows, dimensions, total, numbers(printed, settings))?;
             &in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
         } else {
@@ -146,13 +146,14 @@ impl Asked<'_> {
         let Self { report, options, printed } = *self;
         state(report, &answer.left_out);
         if answer.rows.height() > 0 {
-            state_unknown_labels(&opened.frames, &options.by);
+            state_unknown_labels(opened, &options.by);
         }
         if let Some(judged) = answer.judged {
-            state_unjudged("", judged, options.unjudged);
+            state_unjudged("", opened, judged, options.unjudged);
         }
         if report.needs_history() && !has_history(&opened.frames)? {
-            say("no repository was scanned: `agentlogs git scan` reads their history");
+            let option = opened.archive_option();
+            say(&format!("no repository was scanned: `agentlogs git scan{option}` reads their history"));
         }
         if !is_for_people(printed) {
             return Ok(());
@@ -160,8 +161,10 @@ impl Asked<'_> {
         if answer.compares_skills() {
             say("the pass rates are no experiment: sessions with and without a skill have different tasks");
         }
+        if report.has_cost() || report.has_tokens() {
+            state_lower_bound("", opened, &options.scope, options.cost, settings.shown_currency())?;
+        }
         if report.has_cost() {
-            state_lower_bound("", &opened.frames, &options.scope, settings.shown_currency())?;
             opened.state_prices();
             state_currency(settings);
         }

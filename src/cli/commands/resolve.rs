@@ -3,11 +3,13 @@
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::{Currency, counted, grouped};
 use agentlogs::analysis::reports::{
-    Error, Frames, LeftOut, Report, Scope, lower_bound, only_in_turns, outside_of_period, unknown_labels, unmatched,
+    CostBasis, Error, LeftOut, Report, Scope, lower_bound, only_in_turns, outside_of_period, unknown_labels, unmatched,
 };
 
 use super::WrongCommandLine;
+use super::hints::with_options;
 use super::output::{complain, say};
+use super::source::Opened;
 use crate::cli::args::Filters;
 use crate::cli::settings::Settings;
 
@@ -19,7 +21,7 @@ pub fn state_left_out(prefix: &str, left_out: &LeftOut, thing: &str, lack: &str)
 }
 
 /// Prints how many trials have no verdict, and what they count as.
-pub fn state_unjudged(prefix: &str, judged: Judged, unjudged: Unjudged) {
+pub fn state_unjudged(prefix: &str, opened: &Opened, judged: Judged, unjudged: Unjudged) {
     let Judged { trials, unjudged: count } = judged;
     if count == 0 {
         return;
@@ -29,7 +31,10 @@ pub fn state_unjudged(prefix: &str, judged: Judged, unjudged: Unjudged) {
     say(&match unjudged {
         Unjudged::Failed => format!("{what}: --unjudged failed counts them as failed"),
         Unjudged::Apart if count == trials => {
-            format!("{what}: `agentlogs verdicts import` imports verdicts, --unjudged failed counts them as failed")
+            let option = opened.archive_option();
+            format!(
+                "{what}: `agentlogs verdicts import{option}` imports verdicts, --unjudged failed counts them as failed"
+            )
         }
         Unjudged::Apart => {
             format!("{what}: neither passed nor failed here; --unjudged failed counts them as failed, as Harbor does")
@@ -57,57 +62,72 @@ pub fn scope(filters: Filters, settings: &Settings) -> Scope {
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn state_lower_bound(prefix: &str, frames: &Frames, scope: &Scope, currency: Currency) -> anyhow::Result<()> {
-    let bound = lower_bound(frames, scope).map_err(report_error)?;
+pub fn state_lower_bound(
+    prefix: &str,
+    opened: &Opened,
+    scope: &Scope,
+    cost: CostBasis,
+    currency: Currency,
+) -> anyhow::Result<()> {
+    let bound = lower_bound(&opened.frames, scope, cost).map_err(report_error)?;
     if bound.applies() {
         let stated = bound.stated(currency);
-        say(&format!("{prefix}costs and tokens are lower bounds: {stated}; `agentlogs report health` lists them"));
+        let filters = if scope.is_everything() { "" } else { " with the same filters" };
+        let command = format!("agentlogs sessions --usage lower_bound{}", opened.options);
+        say(&format!("{prefix}costs and tokens are lower bounds: {stated}; `{command}`{filters} lists them"));
     }
     Ok(())
 }
 
 /// Why there are no sessions: which filter matches none, with the most similar value, or that only responses match. `None` if that is
 /// not the reason.
-pub fn empty_reason(frames: &Frames, scope: &Scope) -> Option<String> {
-    unmatched(frames, scope).and_then(|reason| Ok(reason.or(only_in_turns(frames, scope)?))).ok().flatten()
+pub fn empty_reason(opened: &Opened, scope: &Scope) -> Option<String> {
+    let frames = &opened.frames;
+    let reason = unmatched(frames, scope).and_then(|reason| Ok(reason.or(only_in_turns(frames, scope)?)));
+    Some(with_options(&reason.ok().flatten()?, &opened.options))
 }
 
 /// The same of rows that are responses.
-pub fn empty_reason_of_turns(frames: &Frames, scope: &Scope) -> Option<String> {
-    unmatched(frames, scope).ok().flatten()
+pub fn empty_reason_of_turns(opened: &Opened, scope: &Scope) -> Option<String> {
+    unmatched(&opened.frames, scope).ok().flatten()
+}
+
+/// When the sessions begin, if none of them begins within the bounds of time.
+fn period_reason(opened: &Opened, scope: &Scope) -> Option<String> {
+    outside_of_period(&opened.frames, scope).ok().flatten()
 }
 
 /// The same for a table of sessions without rows, or when the sessions begin if none begins within the bounds of time.
-pub fn empty_table_reason(frames: &Frames, scope: &Scope) -> Option<String> {
-    empty_reason(frames, scope).or_else(|| outside_of_period(frames, scope).ok().flatten())
+pub fn empty_table_reason(opened: &Opened, scope: &Scope) -> Option<String> {
+    empty_reason(opened, scope).or_else(|| period_reason(opened, scope))
 }
 
 /// The same for the table of a report.
-pub fn empty_report_reason(report: &Report, frames: &Frames, scope: &Scope) -> Option<String> {
+pub fn empty_report_reason(report: &Report, opened: &Opened, scope: &Scope) -> Option<String> {
     if report.has_rows_of_turns() {
-        return empty_reason_of_turns(frames, scope).or_else(|| outside_of_period(frames, scope).ok().flatten());
+        return empty_reason_of_turns(opened, scope).or_else(|| period_reason(opened, scope));
     }
-    empty_table_reason(frames, scope)
+    empty_table_reason(opened, scope)
 }
 
 /// Prints which filter matches no session and no response, and the most similar value. Returns whether there is such a filter.
-pub fn state_unmatched_turns(prefix: &str, frames: &Frames, scope: &Scope) -> bool {
-    state_reason(prefix, empty_reason_of_turns(frames, scope).as_deref())
+pub fn state_unmatched_turns(prefix: &str, opened: &Opened, scope: &Scope) -> bool {
+    state_reason(prefix, empty_reason_of_turns(opened, scope).as_deref())
 }
 
 /// Prints when the sessions begin, if none of them begins within the bounds of time.
-pub fn state_period(prefix: &str, frames: &Frames, scope: &Scope) {
-    state_reason(prefix, outside_of_period(frames, scope).ok().flatten().as_deref());
+pub fn state_period(prefix: &str, opened: &Opened, scope: &Scope) {
+    state_reason(prefix, period_reason(opened, scope).as_deref());
 }
 
 /// Prints which filter matches no session, and the most similar value. Returns whether there is such a filter.
-pub fn state_unmatched(prefix: &str, frames: &Frames, scope: &Scope) -> bool {
-    state_reason(prefix, empty_reason(frames, scope).as_deref())
+pub fn state_unmatched(prefix: &str, opened: &Opened, scope: &Scope) -> bool {
+    state_reason(prefix, empty_reason(opened, scope).as_deref())
 }
 
 /// Prints which dimension of labels no session has: all rows are in one group then.
-pub fn state_unknown_labels(frames: &Frames, by: &[String]) {
-    if let Ok(Some(reason)) = unknown_labels(frames, by) {
+pub fn state_unknown_labels(opened: &Opened, by: &[String]) {
+    if let Ok(Some(reason)) = unknown_labels(&opened.frames, by) {
         complain(format_args!("{reason}"));
     }
 }

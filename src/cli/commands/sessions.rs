@@ -23,7 +23,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
     };
     let opened = some_tables(args.source, settings, &tables_of_sessions(&options))?;
     let answer = session_list(&opened.frames, &options).map_err(report_error)?;
-    let empty = (answer.rows.height() == 0).then(|| empty_table_reason(&opened.frames, &options.scope)).flatten();
+    let empty = (answer.rows.height() == 0).then(|| empty_table_reason(&opened, &options.scope)).flatten();
     let rows = if is_for_people {
         let now = options.scope.zoned().map_err(|error| report_error(error.into()))?;
         sessions_for_people(&answer.rows, &opened.frames, &now)?
@@ -37,7 +37,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
     print(&rows, args.printed, layout)?;
     state_left_out("", &answer.left_out, "session", "start");
     if is_for_people {
-        state_lower_bound("", &opened.frames, &options.scope, settings.shown_currency())?;
+        state_lower_bound("", &opened, &options.scope, options.cost, settings.shown_currency())?;
         state_currency(settings);
     }
     Ok(Outcome::Done)

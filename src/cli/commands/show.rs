@@ -7,6 +7,7 @@ use agentlogs::analysis::show::{self, SessionKey, TextStyle, Timeline};
 use agentlogs::base::zone::zone;
 
 use super::Outcome;
+use super::hints::with_options;
 use super::output::{Layout, has_color, print, state_currency, terminal_width};
 use super::overview::zoned;
 use super::source::{Opened, some_tables};
@@ -83,7 +84,7 @@ fn open(
                 other => other,
             })?
         }
-        found => found?,
+        found => found.map_err(|error| anyhow::anyhow!(with_options(&error.to_string(), &opened.options)))?,
     };
     Ok((opened, key))
 }

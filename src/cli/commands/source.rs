@@ -17,6 +17,7 @@ use agentlogs::store::frames::{self, Frames, TABLES};
 use agentlogs::store::lake::Lake;
 use polars::prelude::IntoLazy;
 
+use super::hints::options_of;
 use super::output::{complain_of_path, say};
 use super::reading::{options, start_threads};
 use super::summary::Losses;
@@ -27,6 +28,8 @@ use crate::cli::terminal;
 /// The tables that a command reads.
 pub struct Opened {
     pub frames: Frames,
+    /// The options that name them, for the commands in messages: see [`options_of`].
+    pub options: String,
     origin: OpenedFrom,
 }
 
@@ -40,6 +43,11 @@ enum OpenedFrom {
 }
 
 impl Opened {
+    /// The option that names the archive; empty for logs, which are in none.
+    pub fn archive_option(&self) -> &str {
+        if matches!(self.origin, OpenedFrom::Logs(_)) { "" } else { &self.options }
+    }
+
     /// The date of the prices of computed costs, if it is known.
     pub fn prices(&self) -> Option<Day> {
         match &self.origin {
@@ -131,23 +139,24 @@ fn open_as_stored(
     names: &[&'static str],
     with_facts: bool,
 ) -> anyhow::Result<Opened> {
+    let options = options_of(&source);
     if source.logs.is_empty() {
         start_threads(None)?;
         let name = settings.archive_name(source.archive.archive.as_deref())?;
         if Lake::is_at(&name) {
             let lake = Lake::open(&name)?;
-            return Ok(Opened { frames: lake.some_tables(names)?, origin: OpenedFrom::Lake(lake) });
+            return Ok(Opened { frames: lake.some_tables(names)?, options, origin: OpenedFrom::Lake(lake) });
         }
         let is_implicit = source.archive.archive.is_none();
         let snapshot = settings.archive(source.archive.archive, false)?.snapshot();
         let snapshot = snapshot.map_err(|error| if is_implicit { advised(error) } else { error.into() })?;
-        return Ok(Opened { frames: snapshot.some_tables(names)?, origin: OpenedFrom::Archive(snapshot) });
+        return Ok(Opened { frames: snapshot.some_tables(names)?, options, origin: OpenedFrom::Archive(snapshot) });
     }
     let sources = read(source.logs, settings)?;
     let facts = if with_facts { sources.clone() } else { Vec::new() };
     let tables = settled(sources, &*settings.catalog()?);
     let frames = frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
-    Ok(Opened { frames, origin: OpenedFrom::Logs(facts) })
+    Ok(Opened { frames, options, origin: OpenedFrom::Logs(facts) })
 }
 
 /// The error of an archive that the user did not name. That it does not exist yet is the usual first error.
@@ -177,6 +186,7 @@ pub fn catalog(source: &args::DataSource, settings: &Settings) -> anyhow::Result
 /// # Errors
 /// When a path does not exist or cannot be read.
 pub fn read(logs: Vec<PathBuf>, settings: &Settings) -> anyhow::Result<Vec<Source>> {
+    let source = args::DataSource { logs: logs.clone(), ..args::DataSource::default() };
     let options = options(logs, None, &args::Reading::default(), settings)?;
     let read = ingest::read(&options, &BTreeMap::new(), &Progress::default());
     for error in read.errors {
@@ -185,7 +195,7 @@ pub fn read(logs: Vec<PathBuf>, settings: &Settings) -> anyhow::Result<Vec<Sourc
         }
         complain_of_path(&error);
     }
-    Losses::of(&read.sources).state_of_logs();
+    Losses::of(&read.sources).state_of_logs(&source);
     Ok(read.sources)
 }
 

@@ -10,11 +10,13 @@ use agentlogs::ingest::Progress;
 use agentlogs::input::discover;
 use agentlogs::model::health::Reason;
 use agentlogs::model::source::{Source, SourceStatus};
-use agentlogs::store::archive::{Archive, Sums, Written};
+use agentlogs::store::archive::{Archive, Problem, Sums, Written};
 
 use super::Outcome;
 use super::files::Files;
+use super::hints::{option_of, option_of_directory, options_of, with_options};
 use super::output::{complain, say};
+use crate::cli::args::DataSource;
 use crate::cli::settings::Settings;
 use crate::cli::terminal::screen;
 
@@ -163,35 +165,32 @@ impl Losses {
     }
 
     /// As [`Self::state`], of logs that are read only for a command. Prints also if none of the files is a log.
-    pub fn state_of_logs(&self) {
-        self.state("agentlogs report health --logs …");
+    pub fn state_of_logs(&self, source: &DataSource) {
+        self.state(&format!("agentlogs report health{}", options_of(source)));
         if self.files > 0 && self.unreadable == 0 && !self.has_logs {
             complain(format_args!("none of {} is a supported log; {HINT}", counted(self.files, "file")));
         }
     }
 }
 
-/// The option that names an archive, with a space before it; empty for the archive that is used without it.
-pub fn option_of(archive: &Archive, settings: &Settings) -> String {
-    let directory = archive.folder();
-    if settings.chosen_archive(false).is_ok_and(|chosen| chosen.value == directory) {
-        return String::new();
-    }
-    format!(" --archive {}", directory.display())
-}
-
 /// Prints what an archive contains after a change, and the damage that was found.
 pub fn report_written(archive: &Archive, written: &Written) -> Outcome {
     contents(archive, &written.sums);
-    report_damage(written)
+    report_damage(archive, written)
 }
 
 /// Prints the problems that were found in an archive while it was written.
-pub fn report_damage(written: &Written) -> Outcome {
-    for problem in &written.problems {
-        complain(format_args!("{problem}"));
-    }
+pub fn report_damage(archive: &Archive, written: &Written) -> Outcome {
+    state_problems(archive, &written.problems);
     if written.is_damaged { Outcome::NotAllDone } else { Outcome::Done }
+}
+
+/// Prints the problems of an archive, with the commands that are for it.
+pub fn state_problems(archive: &Archive, problems: &[Problem]) {
+    let option = option_of_directory(archive.folder());
+    for problem in problems {
+        complain(format_args!("{}", with_options(&problem.to_string(), &option)));
+    }
 }
 
 /// Prints what an archive contains.

@@ -12,11 +12,12 @@ use agentlogs::model::source::{STDIN, SourceStatus};
 use agentlogs::store::archive::Archive;
 use jiff::Timestamp;
 
+use super::hints::option_of;
 use super::ingest::read_into;
 use super::output::{complain, say};
 use super::overview::{explained, look, overview, zoned};
 use super::reading::options;
-use super::summary::{Ingested, Losses, option_of, report_damage};
+use super::summary::{Ingested, Losses, report_damage};
 use super::watcher::{Waited, Waker, Watcher};
 use super::{Outcome, WrongCommandLine, places};
 use crate::cli::args::Watch;
@@ -109,7 +110,7 @@ fn update(roots: &[PathBuf], args: &Watch, view: &mut View<'_>, is_first: bool) 
     let Some(run) = explained(read_into(view.archive, options), view.archive)? else {
         return Ok(Instant::now() + start.elapsed());
     };
-    report_damage(&run.written);
+    report_damage(view.archive, &run.written);
     view.state_losses(&run);
     let count = logs_read(&run);
     if count > 0 || is_first {

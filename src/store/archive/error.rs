@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use polars::error::PolarsError;
 
-use super::layout::{OLDEST_VERSION, VERSION};
+use super::layout::{OLDEST_VERSION, POINTER, VERSION};
 use crate::prices::ImportError;
 
 /// What can go wrong with an archive.
@@ -44,8 +44,9 @@ pub enum Error {
     },
     /// A file of the archive differs from what was written.
     #[error(
-        "{}: the archive is damaged: {error}; `agentlogs archive check` lists all damage, `agentlogs archive repair` keeps what is intact",
-        .path.display()
+        "{}: the archive is damaged: {error}; `agentlogs archive check{option}` lists all damage, `agentlogs archive repair{option}` keeps what is intact",
+        .path.display(),
+        option = option_of(.path)
     )]
     Damaged {
         /// The file.
@@ -104,6 +105,12 @@ impl Error {
     pub(super) fn changed(path: PathBuf) -> Self {
         Self::Damaged { path, error: CHANGED.to_owned() }
     }
+}
+
+/// The option that names the archive of a file, with a space before it: that of a command without one may be another archive.
+fn option_of(path: &Path) -> String {
+    let archive = path.ancestors().skip(1).find(|directory| directory.join(POINTER).exists());
+    archive.map(|archive| format!(" --archive {}", archive.display())).unwrap_or_default()
 }
 
 /// What is wrong with a file whose hash differs from the one that was stored.

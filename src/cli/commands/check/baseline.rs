@@ -59,7 +59,7 @@ pub(super) fn run(args: Check, baseline: &str, settings: &Settings) -> anyhow::R
         Baseline::Period(..) => None,
     };
     let of_baseline = baseline.scope(args.filters, settings);
-    let matches_nothing = state_unmatched("", &opened.frames, &sessions);
+    let matches_nothing = state_unmatched("", &opened, &sessions);
     let frames = other.as_ref().map_or(&opened.frames, |other| &other.frames);
     let found = compare_with_baseline((frames, &of_baseline), (&opened.frames, &sessions));
     let (lines, [left_out_of_baseline, left_out]) = found.map_err(report_error)?;

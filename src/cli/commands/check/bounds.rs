@@ -78,16 +78,16 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut matches_nothing = false;
     for (group, scope) in groups.into_iter().zip(scopes) {
         let prefix = group.name.as_ref().map_or_else(String::new, |name| format!("{name}: "));
-        let is_unmatched = state_unmatched_turns(&prefix, &opened.frames, &scope);
+        let is_unmatched = state_unmatched_turns(&prefix, &opened, &scope);
         matches_nothing |= is_unmatched;
         let compared = compare(&opened.frames, &group.bounds, &scope, args.cost.into());
         let (compared, left_out) = compared.map_err(|error| group.error(error))?;
         if !is_unmatched && compared.iter().all(|it| it.value.is_none_or(|value| value == 0.0)) {
-            state_period(&prefix, &opened.frames, &scope);
+            state_period(&prefix, &opened, &scope);
         }
         if group.bounds.iter().any(MeasureBound::is_of_usage) {
             // Bounds and values are in US dollars.
-            state_lower_bound(&prefix, &opened.frames, &scope, Currency::default())?;
+            state_lower_bound(&prefix, &opened, &scope, cost(args.cost), Currency::default())?;
         }
         let name = group.name;
         lines.extend(group.bounds.iter().zip(compared).map(|(bound, compared)| Line {

@@ -45,16 +45,16 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
         Column::new("different_from".into(), different.collect::<Vec<_>>()),
     ];
     let roles = Roles { names: Some(2), main: Some("value"), also: &["different_from"], ..Roles::default() };
-    let empty = lines.is_empty().then(|| empty_table_reason(&opened.frames, &scope)).flatten();
+    let empty = lines.is_empty().then(|| empty_table_reason(&opened, &scope)).flatten();
     let layout = Layout { roles, empty: empty.as_deref(), ..Layout::default() };
     print(&DataFrame::new(lines.len(), columns)?, args.printed, layout)?;
     if numbers.is_for_people {
         state_currency(settings);
     }
     state(&found);
-    state_unknown_labels(&opened.frames, &[by.to_owned()]);
+    state_unknown_labels(&opened, &[by.to_owned()]);
     if found.judged.trials > found.judged.unjudged {
-        state_unjudged("", found.judged, choice);
+        state_unjudged("", &opened, found.judged, choice);
     }
     state_left_out("", &found.left_out, "session", "start");
     Ok(Outcome::Done)

@@ -3,7 +3,7 @@
 use agentlogs::analysis::compare::{Compared, SIGNIFICANCE, TABLES, compare, has_few_pairs};
 use agentlogs::analysis::outcomes::{Tasks, Unjudged};
 use agentlogs::analysis::present::{self, Roles};
-use agentlogs::analysis::reports::Scope;
+use agentlogs::analysis::reports::{Cost, Scope};
 use polars::prelude::*;
 
 use super::filters::{cohort, held_out};
@@ -31,7 +31,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     tables.extend(a.tables().chain(b.tables()));
     let opened = some_tables(args.source, settings, &tables)?;
     for (scope, prefix) in [(&a, "a: "), (&b, "b: ")] {
-        state_unmatched(prefix, &opened.frames, scope);
+        state_unmatched(prefix, &opened, scope);
     }
     let unjudged = Unjudged::from(args.unjudged);
     let found = compare(&opened.frames, &a, &b, unjudged).map_err(report_error)?;
@@ -81,8 +81,8 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
     if is_for_people {
         state_currency(settings);
-        state_lower_bound("a: ", &opened.frames, &a, settings.shown_currency())?;
-        state_lower_bound("b: ", &opened.frames, &b, settings.shown_currency())?;
+        state_lower_bound("a: ", &opened, &a, Cost::Auto, settings.shown_currency())?;
+        state_lower_bound("b: ", &opened, &b, Cost::Auto, settings.shown_currency())?;
     }
     if found.shared > 0 {
         say(&format!("in both cohorts: {}", present::counted(found.shared, "session")));
@@ -96,7 +96,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     state_power(lines);
     if found.judged.iter().any(|judged| judged.trials > judged.unjudged) {
         for (prefix, judged) in ["a: ", "b: "].into_iter().zip(found.judged) {
-            state_unjudged(prefix, judged, unjudged);
+            state_unjudged(prefix, &opened, judged, unjudged);
         }
     }
     for (cohort, left_out) in ["a", "b"].into_iter().zip(&found.left_out) {

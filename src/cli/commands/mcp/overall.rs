@@ -7,7 +7,7 @@ use agentlogs::analysis::outcomes::Unjudged;
 use agentlogs::analysis::overview::{Look, Overview};
 use agentlogs::analysis::present::{are, counted};
 use agentlogs::analysis::reports::{
-    self, Frames, LeftOut, Options, Scope, lower_bound, session_list, tables_of_sessions,
+    self, Cost, Frames, LeftOut, Options, Scope, lower_bound, session_list, tables_of_sessions,
 };
 use agentlogs::analysis::views::with_views;
 use agentlogs::store::frames::{TABLES, sessions};
@@ -56,7 +56,7 @@ pub(super) fn report(data: &Data, arguments: Arguments) -> anyhow::Result<Answer
     let mut notes = notes(&opened.frames, &options.scope, &answer.left_out, "row", &data.settings)?;
     notes.extend(more(answer.more));
     if answer.rows.height() == 0 {
-        notes.extend(empty_report_reason(report, &opened.frames, &options.scope));
+        notes.extend(empty_report_reason(report, &opened, &options.scope));
     }
     Ok(Answer::rows(answer.rows).with_notes(notes))
 }
@@ -104,7 +104,7 @@ pub(super) fn sessions(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let mut notes = notes(&opened.frames, &options.scope, &answer.left_out, "session", &data.settings)?;
     notes.extend(more(answer.more));
     if rows.height() == 0 {
-        notes.extend(empty_reason(&opened.frames, &options.scope));
+        notes.extend(empty_reason(&opened, &options.scope));
     }
     Ok(Answer::rows(rows).with_notes(notes))
 }
@@ -117,7 +117,7 @@ pub(super) fn failures(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let (rows, left_out) = failed_sessions(&opened.frames, &scope)?;
     let mut notes: Vec<String> = left_out.stated("session", "start").into_iter().collect();
     if rows.height() == 0 {
-        notes.extend(empty_reason(&opened.frames, &scope));
+        notes.extend(empty_reason(&opened, &scope));
     }
     Ok(Answer::rows(rows).with_notes(notes))
 }
@@ -151,7 +151,7 @@ pub(super) fn comparison(data: &Data, arguments: Arguments) -> anyhow::Result<An
     ];
     let rows = DataFrame::new(lines.len(), columns)?;
     let reasons = [("a", &a), ("b", &b)]
-        .map(|(name, scope)| empty_reason(&opened.frames, scope).map(|reason| format!("{name}: {reason}")));
+        .map(|(name, scope)| empty_reason(&opened, scope).map(|reason| format!("{name}: {reason}")));
     let shared = (found.shared > 0).then(|| format!("{} in both", are(found.shared, "session")));
     Ok(Answer::rows(rows).with_notes(reasons.into_iter().flatten().chain(shared)))
 }
@@ -177,7 +177,7 @@ fn notes(
     thing: &str,
     settings: &Settings,
 ) -> anyhow::Result<Vec<String>> {
-    let bound = lower_bound(tables, scope)?;
+    let bound = lower_bound(tables, scope, Cost::Auto)?;
     let bound = bound
         .applies()
         .then(|| format!("costs and tokens are lower bounds: {}", bound.stated(settings.shown_currency())));
