@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use agentlogs::adapters::UserFormat;
 use agentlogs::analysis::present;
@@ -273,8 +274,12 @@ impl Settings {
     /// The archive that the user did not name on the command line. A line on stderr names it; for a person only if it is new, or with
     /// `--verbose`, as `agentlogs config` names it, too.
     fn implicit_archive(&self, chosen: Chosen<PathBuf>) -> anyhow::Result<Archive> {
+        // A command may open it several times.
+        static STATED: OnceLock<PathBuf> = OnceLock::new();
         let is_stated = terminal::screen().is_none() || terminal::is_verbose() || !chosen.value.exists();
-        if is_stated && !matches!(chosen.origin, Origin::Environment(_)) {
+        let is_new = STATED.get() != Some(&chosen.value);
+        if is_stated && is_new && !matches!(chosen.origin, Origin::Environment(_)) {
+            STATED.get_or_init(|| chosen.value.clone());
             say(&format!("archive: {}", chosen.value.display()));
         }
         Ok(archive_at(chosen.value)?.with_prices(self.prices()?))
