@@ -4,12 +4,12 @@ use std::path::Path;
 
 use agentlogs::analysis::compare::{BaselineLine, TABLES, compare_with_baseline};
 use agentlogs::analysis::present::{Numbers, Roles, counted};
-use agentlogs::analysis::reports::{Bound, Scope};
+use agentlogs::analysis::reports::{Bound, Error, Scope};
 use polars::prelude::*;
 
 use crate::cli::args::{ArchiveDirectory, Check, DataSource, Filters};
 use crate::cli::commands::output::{Layout, numbers, print, say, state_currency};
-use crate::cli::commands::resolve::{report_error, scope, state_left_out, state_unmatched};
+use crate::cli::commands::resolve::{report_error, scope, state_left_out, state_period, state_unmatched};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
 use crate::cli::settings::Settings;
@@ -33,6 +33,22 @@ impl Baseline {
             _ => Err(WrongCommandLine(format!(
                 "--baseline: {text:?} is neither an archive nor a period such as 2026-10, 2026-W41 or 2026-10-01..2026-10-14"
             ))),
+        }
+    }
+
+    /// An error of the comparison. The times of the baseline are no options.
+    fn error(&self, error: Error) -> anyhow::Error {
+        match (self, error) {
+            (Self::Period(earliest, latest), Error::EmptyPeriod { since, first, until, end })
+                if since == earliest.to_string() && until == latest.to_string() =>
+            {
+                let period = if since == until { since.clone() } else { format!("{since}..{until}") };
+                WrongCommandLine(format!(
+                    "--baseline {period}: no time is between {since} ({first}) and {until} ({end}); write a period such as 2026-10 or 14d..7d"
+                ))
+                .into()
+            }
+            (_, error) => report_error(error),
         }
     }
 
@@ -60,9 +76,13 @@ pub(super) fn run(args: Check, baseline: &str, settings: &Settings) -> anyhow::R
     };
     let of_baseline = baseline.scope(args.filters, settings);
     let matches_nothing = state_unmatched("", &opened, &sessions);
+    if !matches_nothing {
+        state_period("", &opened, &sessions);
+    }
     let frames = other.as_ref().map_or(&opened.frames, |other| &other.frames);
     let found = compare_with_baseline((frames, &of_baseline), (&opened.frames, &sessions));
-    let (lines, [left_out_of_baseline, left_out]) = found.map_err(report_error)?;
+    let found = found.map_err(|error| baseline.error(error));
+    let (lines, [left_out_of_baseline, left_out]) = found?;
     let numbers = numbers(args.printed, settings);
     let roles = Roles { names: Some(1), main: Some("value"), also: &["result"], ..Roles::default() };
     print(&frame(&lines, numbers)?, args.printed, Layout { roles, ..Layout::default() })?;
