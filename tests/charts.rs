@@ -10,7 +10,7 @@ fn bars_have_their_values_and_unknown_values_are_left_out() {
         "cost_usd" => [Some(2.0), Some(1.0), None, Some(0.0)]
     );
     let chart = Chart::of(&rows.unwrap(), &["model"], "cost_usd").unwrap();
-    assert_eq!(chart.left_out, 1);
+    assert_eq!((chart.unknown, chart.undated, chart.beyond), (1, 0, 0));
     insta::assert_snapshot!("chart_of_bars", chart.text(50));
     let svg = chart.svg();
     assert!(svg.contains("a&lt;b&gt;&amp;\\u{1b}") && !svg.contains("<b>") && !svg.contains('\u{1b}'), "{svg}");
@@ -41,7 +41,7 @@ fn periods_without_data_are_zero() {
         let rows: Vec<Option<&str>> = times.into_iter().map(Some).chain([None]).collect();
         for runtimes in [&[][..], &["pi", "zag", "pi", "pi"]] {
             let chart = over_time(dimension, &rows, runtimes, &[12_000, 500, 6000, 9]);
-            assert_eq!(chart.left_out, 1);
+            assert_eq!((chart.unknown, chart.undated, chart.beyond), (0, 1, 0));
             texts.push_str(&chart.text(60));
             texts.push('\n');
             let svg = chart.svg();

@@ -697,6 +697,61 @@ fn a_period_without_sessions_names_when_they_begin() {
     assert!(run(&["sessions", "--runtime", "pi"]).contains("no session has the runtime"), "a filter is named first");
 }
 
+/// What an empty period has, other commands state, too; so does a report that needs more than a session.
+#[test]
+fn an_empty_period_has_a_reason_everywhere() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.args(arguments).args(["--logs", "demo/jonas"]).current_dir(root()).env("HOME", home.path());
+        String::from_utf8(command.env("TZ", "UTC").output().unwrap().stderr).unwrap()
+    };
+    let out = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let period = ["--since", "2030-01-01"];
+    for command in [
+        &["dashboard", &out("page.html")][..],
+        &["export", &out("csv"), "--as", "csv"],
+        &["export", &out("focus"), "--as", "focus"],
+        &["export", &out("evidence"), "--as", "evidence"],
+        &["check", "--max", "cost_usd=1"],
+    ] {
+        let stderr = run(&[command, &period].concat());
+        assert_eq!(stderr.matches("the sessions begin from 2026-11-").count(), 1, "{command:?}: {stderr}");
+    }
+    let stderr = run(&["compare", "--a", "since=2030-01-01", "--b", "since=2020-01-01"]);
+    assert!(stderr.contains("a: the sessions begin from 2026-11-") && !stderr.contains("b: the"), "{stderr}");
+    let stderr = run(&["report", "trends", "--by", "session"]);
+    assert!(stderr.contains("no rows: a change is found among 20 sessions or more"), "{stderr}");
+}
+
+/// What a message about lower bounds names lists them, with the costs that the report has.
+#[test]
+fn lower_bounds_are_listed_by_the_command_of_their_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+        command.args(arguments).current_dir(root()).env("HOME", folder.path()).env("TZ", "UTC");
+        let output = command.output().unwrap();
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
+    };
+    let of_archive = folder.path().join("an archive");
+    let archive = of_archive.to_str().unwrap();
+    run(&["ingest", "demo", "--archive", archive]);
+    let quoted = format!("--archive '{archive}'");
+    for (source, named) in [(["--logs", "demo"], "--logs demo"), (["--archive", archive], quoted.as_str())] {
+        for report in ["cost", "tokens", "sessions"] {
+            let [_, stderr] = run(&[&["report", report], &source[..]].concat());
+            let command = format!("`agentlogs sessions --usage lower_bound {named}` lists them");
+            assert!(stderr.contains(&command), "{report}: {stderr}");
+        }
+        let [rows, _] = run(&[&["sessions", "--usage", "lower_bound", "--format", "json"], &source[..]].concat());
+        let rows: serde_json::Value = serde_json::from_str(&rows).unwrap();
+        assert_eq!((rows.as_array().unwrap().len(), &rows[0]["usage"]), (1, &serde_json::json!("lower_bound")));
+    }
+    let [_, stderr] = run(&["report", "cost", "--cost", "reported", "--logs", "demo", "--runtime", "c*"]);
+    assert!(!stderr.contains(" of $27.82,") && stderr.contains("with the same filters lists them"), "{stderr}");
+}
+
 /// Logs that only give the sums of a session have an unknown number of responses, not 0.
 #[test]
 fn responses_are_unknown_where_logs_only_give_sums() {

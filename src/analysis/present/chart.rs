@@ -30,8 +30,12 @@ pub struct Chart {
     title: String,
     /// Whether its values are whole numbers.
     is_count: bool,
-    /// The number of values that are not drawn: unknown values, and those beyond the maximum number of bars or panels.
-    pub left_out: usize,
+    /// The number of unknown values, which are not drawn.
+    pub unknown: usize,
+    /// The number of values without a time in a chart over time, which are not drawn.
+    pub undated: usize,
+    /// The number of values beyond the maximum number of bars or panels.
+    pub beyond: usize,
     shape: Shape,
 }
 
@@ -98,6 +102,8 @@ impl Chart {
             let labels = texts.iter().map(|column| label(column.get(row).and_then(Option::as_deref)));
             labels.collect::<Vec<_>>().join(", ")
         };
+        let is_undated = |(time, value): &(&Option<String>, &Option<f64>)| time.is_none() && value.is_some();
+        let undated = times.as_ref().map_or(0, |(_, times)| times.iter().zip(&values).filter(is_undated).count());
         let unknown = values.iter().filter(|value| value.is_none()).count();
         let (shape, omitted) = match times {
             Some((period, times)) => {
@@ -111,7 +117,7 @@ impl Chart {
         let by = if dimensions.is_empty() { String::new() } else { format!(" by {}", dimensions.join(", ")) };
         // A label is text of the user.
         let title = visible(&format!("{measure}{unit}{by}")).into_owned();
-        Ok(Self { measure: measure.to_owned(), title, is_count, left_out: unknown + omitted, shape })
+        Ok(Self { measure: measure.to_owned(), title, is_count, unknown, undated, beyond: omitted - undated, shape })
     }
 
     /// A value as text.

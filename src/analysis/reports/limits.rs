@@ -84,6 +84,10 @@ impl List for Limits {
         false
     }
 
+    fn stated(&self, left_out: &LeftOut) -> Option<String> {
+        Some(format!("{}: no window contains them", left_out.stated("row", "time")?))
+    }
+
     fn has_active(&self) -> bool {
         true
     }

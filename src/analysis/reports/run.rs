@@ -10,7 +10,7 @@ use super::tree;
 use crate::analysis::present::Roles;
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{Frames, Unjudged, Within};
-use crate::analysis::selection::{DIMENSIONS, Dimension, Error, names, tables_of_dimension};
+use crate::analysis::selection::{DIMENSIONS, Dimension, Error, LeftOut, names, tables_of_dimension};
 use crate::store::frames::{commits, sessions, turns, verdicts};
 
 /// The report of that name.
@@ -147,6 +147,22 @@ impl Report {
         match &self.body {
             Body::Groups(_) => true,
             Body::List(list) => list.takes_undated(),
+        }
+    }
+
+    /// A sentence about rows without a time, if it cannot include them.
+    pub fn stated(&self, left_out: &LeftOut) -> Option<String> {
+        match &self.body {
+            Body::Groups(_) => None,
+            Body::List(list) => list.stated(left_out),
+        }
+    }
+
+    /// What it needs for a row, where that is more than a session.
+    pub fn needs(&self) -> Option<String> {
+        match &self.body {
+            Body::Groups(_) => None,
+            Body::List(list) => list.needs(),
         }
     }
 

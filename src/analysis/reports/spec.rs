@@ -7,7 +7,7 @@ use super::options::Options;
 use crate::analysis::present::Roles;
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{Frames, ReportRows, Top};
-use crate::analysis::selection::Error;
+use crate::analysis::selection::{Error, LeftOut};
 
 /// A question about the archive.
 #[derive(Debug)]
@@ -74,6 +74,16 @@ pub(super) trait List: Debug + Sync {
     /// Whether it can include rows without a time.
     fn takes_undated(&self) -> bool {
         true
+    }
+
+    /// A sentence about rows without a time, if the list cannot include them.
+    fn stated(&self, _left_out: &LeftOut) -> Option<String> {
+        None
+    }
+
+    /// What it needs for a row, where that is more than a session.
+    fn needs(&self) -> Option<String> {
+        None
     }
 
     /// Whether some of its rows are active.

@@ -44,6 +44,14 @@ impl List for Trends {
         false
     }
 
+    fn stated(&self, left_out: &LeftOut) -> Option<String> {
+        Some(format!("{}: a trend needs the times of its sessions", left_out.stated("session", "start")?))
+    }
+
+    fn needs(&self) -> Option<String> {
+        Some(format!("a change is found among {} sessions or more, with --by in each group", 2 * MIN_PART))
+    }
+
     /// What changed is the question: the result is also in the numbers before and after.
     fn roles(&self) -> Roles<'static> {
         Roles { names: Some(1), sentences: &["changed"], least: &["sessions", "result"], ..Roles::default() }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use agentlogs::analysis::dashboard::{About, Page, page};
 use agentlogs::analysis::export::{Access, write_file};
-use agentlogs::analysis::present::{counted, grouped};
+use agentlogs::analysis::present::{Currency, counted, grouped, human};
 use anyhow::Context;
 
 use super::Outcome;
 use super::output::say;
-use super::resolve::{report_error, scope, state_left_out, state_unmatched};
+use super::resolve::{report_error, scope, state_empty, state_left_out};
 use super::source::{catalog, some_tables};
 use crate::cli::args::{Dashboard, Filters};
 use crate::cli::settings::Settings;
@@ -32,11 +32,13 @@ pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
     let (sessions, named, timelines) =
         (counted(page.sessions, "session"), grouped(page.named), grouped(page.timelines));
     let listed = if page.named < page.sessions { format!(", {named} of them listed") } else { String::new() };
-    let size = page.html.len() as f64 / 1e6;
+    let size = human("bytes", page.html.len() as f64, Currency::default());
     let name = args.out.display();
-    say(&format!("{name}: {size:.1} MB, {sessions}{listed}, {timelines} with a timeline"));
+    say(&format!("{name}: {size}, {sessions}{listed}, {timelines} with a timeline"));
     state_left_out("", &page.left_out, "row", "time");
-    state_unmatched("", &opened, &scope);
+    if page.sessions == 0 {
+        state_empty("", &opened, &scope);
+    }
     Ok(Outcome::Done)
 }
 

@@ -21,7 +21,9 @@ use clap::builder::PossibleValue;
 use super::otlp;
 use super::output::{complain, say};
 use super::receiver::Receiver;
-use super::resolve::{report_error, scope, state_left_out, state_lower_bound, state_unmatched, state_unmatched_turns};
+use super::resolve::{
+    report_error, scope, state_empty, state_left_out, state_lower_bound, state_period, state_unmatched_turns,
+};
 use super::source::{Opened, catalog, open, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{DataSource, Export, Filters, Kind, Period};
@@ -77,7 +79,7 @@ impl Selected {
             let (kept, left_out) = in_scope(&tables, &scope).map_err(report_error)?;
             tables = kept;
             state_left_out("", &left_out, "session", "start");
-            state_unmatched("", &opened, &scope);
+            state_empty("", &opened, &scope);
         }
         Ok(Self { opened, tables, is_everything })
     }
@@ -229,7 +231,7 @@ fn write_evidence(args: Export, settings: &Settings) -> anyhow::Result<Outcome> 
         if args.with_text { (Texts::OfLogs, Access::Owner) } else { (Texts::OfArchive, Access::of(&opened.frames)?) };
     let (pack, left_out) = Pack::read(&opened.frames, &scope, texts).map_err(report_error)?;
     state_left_out("", &left_out, "session", "start");
-    state_unmatched("", &opened, &scope);
+    state_empty("", &opened, &scope);
     create(&args.directory)?;
     let write_to = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
         let path = args.directory.join(name);

@@ -101,8 +101,10 @@ fn print_chart(chart: &Chart) -> anyhow::Result<()> {
     let text = if is_ascii { chart.text_in_ascii(width) } else { chart.text(width) };
     out.write_all(text.as_bytes())?;
     out.flush()?;
-    if chart.left_out > 0 {
-        complain(format_args!("{} not drawn: unknown, or too many", are(chart.left_out, "value")));
+    let reasons =
+        [(chart.unknown, "unknown"), (chart.undated, "without a time"), (chart.beyond, "more than a chart shows")];
+    for (count, reason) in reasons.into_iter().filter(|(count, _)| *count > 0) {
+        complain(format_args!("{} not drawn: {reason}", are(count, "value")));
     }
     Ok(())
 }
@@ -184,8 +186,8 @@ fn wants_current(report: &Report, args: &args::Report) -> bool {
 fn state(report: &Report, left_out: &LeftOut) {
     if report.takes_undated() {
         state_left_out("", left_out, "row", "time");
-    } else if let Some(sentence) = left_out.stated("row", "time") {
-        complain(format_args!("{sentence}: no window contains them"));
+    } else if let Some(sentence) = report.stated(left_out) {
+        complain(format_args!("{sentence}"));
     }
 }
 

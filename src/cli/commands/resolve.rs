@@ -107,7 +107,7 @@ pub fn empty_report_reason(report: &Report, opened: &Opened, scope: &Scope) -> O
     if report.has_rows_of_turns() {
         return empty_reason_of_turns(opened, scope).or_else(|| period_reason(opened, scope));
     }
-    empty_table_reason(opened, scope)
+    empty_table_reason(opened, scope).or_else(|| report.needs())
 }
 
 /// Prints which filter matches no session and no response, and the most similar value. Returns whether there is such a filter.
@@ -123,6 +123,11 @@ pub fn state_period(prefix: &str, opened: &Opened, scope: &Scope) {
 /// Prints which filter matches no session, and the most similar value. Returns whether there is such a filter.
 pub fn state_unmatched(prefix: &str, opened: &Opened, scope: &Scope) -> bool {
     state_reason(prefix, empty_reason(opened, scope).as_deref())
+}
+
+/// Prints why no session is in scope: a filter, or when the sessions begin. Returns whether there is such a reason.
+pub fn state_empty(prefix: &str, opened: &Opened, scope: &Scope) -> bool {
+    state_reason(prefix, empty_table_reason(opened, scope).as_deref())
 }
 
 /// Prints which dimension of labels no session has: all rows are in one group then.

@@ -10,7 +10,7 @@ use super::filters::{cohort, held_out};
 use super::{by, tasks};
 use crate::cli::args::Compare;
 use crate::cli::commands::output::{Layout, complain, numbers, print, say, state_currency};
-use crate::cli::commands::resolve::{report_error, state_left_out, state_lower_bound, state_unjudged, state_unmatched};
+use crate::cli::commands::resolve::{report_error, state_left_out, state_lower_bound, state_unjudged, state_empty};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
 use crate::cli::settings::Settings;
@@ -31,7 +31,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     tables.extend(a.tables().chain(b.tables()));
     let opened = some_tables(args.source, settings, &tables)?;
     for (scope, prefix) in [(&a, "a: "), (&b, "b: ")] {
-        state_unmatched(prefix, &opened, scope);
+        state_empty(prefix, &opened, scope);
     }
     let unjudged = Unjudged::from(args.unjudged);
     let found = compare(&opened.frames, &a, &b, unjudged).map_err(report_error)?;

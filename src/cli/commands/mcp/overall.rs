@@ -20,7 +20,7 @@ use super::arguments::{
 };
 use super::data::Data;
 use crate::cli::commands::overview::zoned;
-use crate::cli::commands::resolve::{empty_reason, empty_report_reason};
+use crate::cli::commands::resolve::{empty_report_reason, empty_table_reason};
 use crate::cli::commands::source::catalog;
 use crate::cli::settings::Settings;
 
@@ -104,7 +104,7 @@ pub(super) fn sessions(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let mut notes = notes(&opened.frames, &options.scope, &answer.left_out, "session", &data.settings)?;
     notes.extend(more(answer.more));
     if rows.height() == 0 {
-        notes.extend(empty_reason(&opened, &options.scope));
+        notes.extend(empty_table_reason(&opened, &options.scope));
     }
     Ok(Answer::rows(rows).with_notes(notes))
 }
@@ -117,7 +117,7 @@ pub(super) fn failures(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let (rows, left_out) = failed_sessions(&opened.frames, &scope)?;
     let mut notes: Vec<String> = left_out.stated("session", "start").into_iter().collect();
     if rows.height() == 0 {
-        notes.extend(empty_reason(&opened, &scope));
+        notes.extend(empty_table_reason(&opened, &scope));
     }
     Ok(Answer::rows(rows).with_notes(notes))
 }
@@ -151,7 +151,7 @@ pub(super) fn comparison(data: &Data, arguments: Arguments) -> anyhow::Result<An
     ];
     let rows = DataFrame::new(lines.len(), columns)?;
     let reasons = [("a", &a), ("b", &b)]
-        .map(|(name, scope)| empty_reason(&opened, scope).map(|reason| format!("{name}: {reason}")));
+        .map(|(name, scope)| empty_table_reason(&opened, scope).map(|reason| format!("{name}: {reason}")));
     let shared = (found.shared > 0).then(|| format!("{} in both", are(found.shared, "session")));
     Ok(Answer::rows(rows).with_notes(reasons.into_iter().flatten().chain(shared)))
 }
