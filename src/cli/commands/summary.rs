@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use agentlogs::analysis::present::{Currency, counted, exact_dollars, grouped};
+use agentlogs::analysis::present::{Currency, counted, exact_dollars, grouped, human};
 use agentlogs::ingest::Progress;
 use agentlogs::input::discover;
 use agentlogs::model::health::Reason;
@@ -60,14 +60,13 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
         }
     }
     let has = |status: SourceStatus| statuses.contains_key(status.as_str());
-    let bytes = progress.bytes.load(Ordering::Relaxed);
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    let bytes = progress.bytes.load(Ordering::Relaxed) as f64;
     let seconds = time.as_secs_f64();
     let unchanged = if unchanged > 0 { format!(", {unchanged} of them unchanged") } else { String::new() };
     let count: usize = statuses.values().sum();
     line("files", &grouped(count), &format!("{}{unchanged}", counts(&statuses)));
-    #[expect(clippy::cast_precision_loss, reason = "for people")]
-    let (megabytes, gigabytes) = (bytes as f64 / 1e6, bytes as f64 / 1e9);
-    line("bytes", &format!("{megabytes:.1} MB"), &format!("in {seconds:.2} s, {:.2} GB/s", gigabytes / seconds));
+    line("bytes", &size(bytes), &format!("in {seconds:.2} s{}", rate(bytes, seconds)));
     let rejected: i64 = reasons.values().sum();
     line("rejected", &counted(rejected, "line"), &counts(&reasons));
     if unknown > 0 {
@@ -93,6 +92,17 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
     }
     contents(archive, &written.sums);
     is_incomplete
+}
+
+/// A number of bytes for people.
+fn size(bytes: f64) -> String {
+    human("bytes", bytes, Currency::default())
+}
+
+/// How fast so many bytes were read; empty for so few that the start of the program takes longer.
+fn rate(bytes: f64, seconds: f64) -> String {
+    const LEAST: f64 = 1e6;
+    if bytes < LEAST || seconds <= 0.0 { String::new() } else { format!(", {}/s", size(bytes / seconds)) }
 }
 
 /// Prints which files could not be read: how many, and the first of them with the reason.
