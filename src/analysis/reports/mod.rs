@@ -62,5 +62,5 @@ pub use unmatched::{only_in_turns, outside_of_period, unknown_labels, unmatched}
 
 pub use crate::analysis::rows::{Bound, CostBasis, Current, Frames, Measure, ProjectNames, WeekStart, Within, round};
 pub use crate::analysis::selection::{
-    DIMENSIONS, Dimension, Error, LeftOut, Scope, Undated, is_time, sessions, tables_of_dimension,
+    DIMENSIONS, Dimension, Error, LeftOut, Scope, Undated, is_time, other_report, sessions, tables_of_dimension,
 };

@@ -43,7 +43,9 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
                 return Ok(Some(missing));
             }
             let near = nearest(tables, scope, name, pattern).unwrap_or_default();
-            return Ok(Some(format!("no session has the {name} {pattern:?}{near}")));
+            // The name of a flag is no noun.
+            let what = if name == "passed" { format!("{name}={pattern}") } else { format!("the {name} {pattern:?}") };
+            return Ok(Some(format!("no session has {what}{near}")));
         }
     }
     let filters: Vec<String> = scope.only.iter().map(|(name, pattern)| format!("{name} {pattern:?}")).collect();

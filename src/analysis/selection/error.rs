@@ -66,8 +66,8 @@ pub enum Error {
     },
     /// The rows of the report do not have this dimension.
     #[error(
-        "{what}{report} has no dimension {dimension}{with}; it has: {list}, label:KEY",
-        what = if *.report == "compare" { "" } else { "report " }, with = reports_with(.reports)
+        "{what}{report} has no dimension {dimension}{with}{near}; it has: {list}, label:KEY",
+        near = suggested_of(.dimension, .list), what = if *.report == "compare" { "" } else { "report " }, with = reports_with(.reports)
     )]
     NotOfReport {
         /// The report, or `compare`.
@@ -131,10 +131,14 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("weekly", "cost --by week"),
 ];
 
+/// The report with the content of one that other programs have under this name.
+pub fn other_report(name: &str) -> Option<&'static str> {
+    OTHER_NAMES.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, report)| *report)
+}
+
 /// The report that a wrong name probably means, or all reports.
 fn suggested_report(name: &str, list: &str) -> String {
-    let other = OTHER_NAMES.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, report)| *report);
-    match other.or_else(|| near(name, list.split(", "))) {
+    match other_report(name).or_else(|| near(name, list.split(", "))) {
         Some(report) => format!("did you mean report {report}?"),
         None => format!("there are: {list}"),
     }
@@ -146,6 +150,11 @@ fn suggested_dimension(name: &str) -> String {
         Some(dimension) => format!("did you mean --by {dimension}?"),
         None => format!("there are: {}, label:KEY", names(DIMENSIONS.iter().map(|it| it.name))),
     }
+}
+
+/// The dimension of a report that a name of another report's probably means.
+fn suggested_of(name: &str, list: &str) -> String {
+    near(name, list.split(", ")).map(|found| format!("; did you mean --by {found}?")).unwrap_or_default()
 }
 
 /// The reports that have a dimension which another one does not have.

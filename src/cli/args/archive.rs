@@ -1,6 +1,6 @@
 //! The arguments of `archive`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
@@ -57,4 +57,16 @@ pub enum ArchiveCommand {
         #[command(flatten)]
         archive: ArchiveDirectory,
     },
+}
+
+impl ArchiveCommand {
+    /// The archive that the command line names.
+    pub fn archive(&self) -> Option<&Path> {
+        let (Self::Check { archive, .. }
+        | Self::Repair { archive, .. }
+        | Self::Compact { archive }
+        | Self::Merge { archive, .. }
+        | Self::Forget { archive, .. }) = self;
+        archive.archive.as_deref()
+    }
 }

@@ -9,8 +9,8 @@ use super::shared::{DataSource, Printed};
 
 /// Compare an invoice or a usage export with the archive
 ///
-/// FILE is a usage or cost report of Anthropic or OpenAI (JSON of the admin API, CSV of the console), `OpenRouter`'s activity, spend logs
-/// of `LiteLLM`, FOCUS as CSV, or a log of a gateway such as token-usage.jsonl. Several files are one bill: usage and costs together show
+/// FILE is a usage or cost report of Anthropic or OpenAI (JSON of the admin API, CSV of the console), OpenRouter's activity, spend logs
+/// of LiteLLM, FOCUS as CSV, or a log of a gateway such as token-usage.jsonl. Several files are one bill: usage and costs together show
 /// prices. Rows are days of UTC and models, those with the largest differences first. docs/bill.md describes the columns.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -96,7 +96,7 @@ pub enum Kind {
     Otlp,
     /// All sessions as one trace for ui.perfetto.dev: agents, tools, waiting, context, tokens and dollars over time
     Perfetto,
-    /// Costs and tokens by day in the columns of FOCUS 1.2, for tools of `FinOps`: a CSV file
+    /// Costs and tokens by day in the columns of FOCUS 1.2, for tools of FinOps: a CSV file
     Focus,
     /// The same as a parquet file
     FocusParquet,

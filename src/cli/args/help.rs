@@ -226,6 +226,46 @@ fn listed(names: &[(&str, String)]) -> String {
     lines.join("\n")
 }
 
+/// Commands of other programs, and what does the same here.
+const OTHER_COMMANDS: &[(&str, &str)] = &[
+    ("budget", "check"),
+    ("diff", "compare"),
+    ("history", "sessions"),
+    ("html", "dashboard"),
+    ("import", "ingest"),
+    ("list", "sessions"),
+    ("ls", "sessions"),
+    ("month", "report cost --since month"),
+    ("scan", "ingest"),
+    ("serve", "dashboard"),
+    ("sql", "query"),
+    ("stats", "report sessions"),
+    ("status", "report sessions --by status"),
+    ("today", "report cost --since today"),
+    ("tui", "browse"),
+    ("version", "--version"),
+    ("week", "report cost --since week"),
+    ("yesterday", "report cost --since yesterday --until yesterday"),
+];
+
+/// What an unknown command is called here: a report without `report`, a command of another program, or a similar name.
+pub fn other_command(command: &Command, name: &str) -> Option<String> {
+    let name = name.to_lowercase();
+    let other = OTHER_COMMANDS.iter().find(|(other, _)| *other == name).map(|(_, here)| (*here).to_owned());
+    let report = || Some(format!("report {}", reports::find(&name).ok()?.name));
+    let of_other_program = || Some(format!("report {}", reports::other_report(&name)?));
+    let similar = || {
+        let commands = command.get_subcommands().filter(|it| !it.is_hide_set());
+        let commands = commands.map(|it| (it.get_name(), it.get_name().to_owned()));
+        let named = commands.chain(REPORTS.iter().map(|it| (it.name, format!("report {}", it.name))));
+        // One letter of a short name, two of a longer one.
+        let most = if name.len() < 6 { 1 } else { 2 };
+        let near = named.map(|(known, here)| (strsim::damerau_levenshtein(&name, known), here));
+        near.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance).map(|(_, here)| here)
+    };
+    Some(format!("agentlogs {}", other.or_else(report).or_else(of_other_program).or_else(similar)?))
+}
+
 /// Options of other programs, and what does the same here.
 const OTHER_OPTIONS: &[(&str, &str, &str)] = &[
     ("--json", "format", "--format json"),
@@ -344,6 +384,28 @@ mod tests {
             "{all}"
         );
         assert!(!help(&["report", "health", "--help"]).contains("--since"));
+    }
+
+    #[test]
+    fn reports_and_commands_of_other_programs_have_an_answer() {
+        for (name, expected) in [
+            ("cost", "agentlogs report cost"),
+            ("Waste", "agentlogs report waste"),
+            ("behaviour", "agentlogs report behavior"),
+            ("daily", "agentlogs report cost --by day"),
+            ("today", "agentlogs report cost --since today"),
+            ("list", "agentlogs sessions"),
+            ("sql", "agentlogs query"),
+            ("version", "agentlogs --version"),
+            ("sesions", "agentlogs sessions"),
+            ("dashbaord", "agentlogs dashboard"),
+            ("limts", "agentlogs report limits"),
+        ] {
+            assert_eq!(other_command(&Cli::command(), name).as_deref(), Some(expected), "{name}");
+        }
+        for name in ["update", "login", "frobnicate", "x"] {
+            assert_eq!(other_command(&Cli::command(), name), None);
+        }
     }
 
     #[test]

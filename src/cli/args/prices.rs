@@ -41,7 +41,7 @@ pub enum Prices {
     },
     /// Import your own prices into the archive, and recompute its costs
     ///
-    /// FILE is the price table of `LiteLLM` (`model_prices_and_context_window.json`) or genai-prices (`data.json`), or a TOML
+    /// FILE is the price table of LiteLLM (`model_prices_and_context_window.json`) or genai-prices (`data.json`), or a TOML
     /// file as described in docs/prices.md. Imported prices have precedence over the built-in ones. An import replaces earlier
     /// imported prices of the same models.
     Import {

@@ -8,14 +8,16 @@ use super::shared::{DataSource, Printed};
 use crate::cli::terminal;
 
 /// Query the archive with SQL
-///
-/// The tables are sessions, turns (every billed token in exactly one row), `tool_calls`, `file_changes`, events, limits,
-/// verdicts, sources, rejects and `unknown_records`; `DESCRIBE turns` lists the columns of one. Queries read only these tables, and
-/// cannot change them. NULL comes last in every order. Dates are DATE '2026-10-05', times TIMESTAMP '2026-10-05 08:00:00' in UTC; `NOW()`,
-/// INTERVAL '7 days', `DATE_TRUNC`, EXTRACT, STRFTIME and `PERCENTILE_CONT` work as in `DuckDB`. docs/sql.md describes the dialect. The
-/// columns day and week are in UTC, and NULL in rows without a time; reports use the start of the session for such rows.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    long_about = "Query the archive with SQL
+
+The tables are sessions, turns (every billed token in exactly one row), tool_calls, file_changes, events, limits, verdicts, sources, \
+rejects and unknown_records; `DESCRIBE turns` lists the columns of one. Queries read only these tables, and cannot change them. NULL \
+comes last in every order. Dates are DATE '2026-10-05', times TIMESTAMP '2026-10-05 08:00:00' in UTC; NOW(), INTERVAL '7 days', \
+DATE_TRUNC, EXTRACT, STRFTIME and PERCENTILE_CONT work as in DuckDB. docs/sql.md describes the dialect. The columns day and week are in \
+UTC, and NULL in rows without a time; reports use the start of the session for such rows.",
+    after_help = "\
 Examples:
   agentlogs query
   agentlogs query --list
@@ -23,7 +25,8 @@ Examples:
   agentlogs query --show weekly-cost-by-model > mine.sql
   agentlogs query 'SELECT model, SUM(cost_usd) AS cost_usd FROM turns GROUP BY model ORDER BY model'
   agentlogs query -f mine.sql --format csv > answer.csv
-  echo 'SELECT COUNT(*) AS n FROM sessions' | agentlogs query - --logs ~/.codex/sessions")]
+  echo 'SELECT COUNT(*) AS n FROM sessions' | agentlogs query - --logs ~/.codex/sessions"
+)]
 pub struct Query {
     /// SQL, the name of a built-in query, or - for SQL on standard input. Without it, a terminal shows a prompt
     #[arg(required_unless_present_any = needed_without(), value_name = "SQL|NAME", allow_hyphen_values = true)]

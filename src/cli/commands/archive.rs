@@ -17,12 +17,17 @@ use super::forget;
 use super::hints::option_of_directory;
 use super::output::{complain, say};
 use super::reading::options;
-use super::source::some_tables;
+use super::source::{advised, some_tables};
 use super::summary::{report_written, state_problems};
 use crate::cli::args::{ArchiveCommand, DataSource, Reading};
 use crate::cli::settings::{Settings, archive_at};
 
 pub fn run(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome> {
+    let is_implicit = args.archive().is_none();
+    advised(run_on(args, settings), is_implicit)
+}
+
+fn run_on(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {
         ArchiveCommand::Check { content, archive } => {
             let name = settings.archive_name(archive.archive.as_deref())?;

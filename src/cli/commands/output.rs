@@ -26,14 +26,48 @@ pub fn wrong_arguments(mut error: clap::Error, command: &clap::Command, argument
         let tip = format!("write '{here}'").into();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
+    if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
+        && arguments
+            .iter()
+            .skip(1)
+            .find(|it| !it.to_string_lossy().starts_with('-'))
+            .is_some_and(|it| it == name.as_str())
+    {
+        let here = args::other_command(command, name);
+        error.remove(ContextKind::SuggestedSubcommand);
+        if let Some(here) = here {
+            let tip = format!("write '{here}'").into();
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        }
+    }
     let text = error.render().to_string();
-    if !error.use_stderr() || text.lines().all(|line| present::visible(line) == line) {
+    if error.kind() == ErrorKind::ValueValidation
+        && let Some((before, after, words)) = of_number(&text)
+    {
+        format!("{before}{words}{after}").lines().for_each(say);
+    } else if !error.use_stderr() || text.lines().all(|line| present::visible(line) == line) {
         // With colours, if the terminal has them.
         let _ = error.print();
     } else {
         text.lines().for_each(say);
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// What is before and after the reason why a text is no number, and the reason in the words of this program.
+fn of_number(text: &str) -> Option<(&str, &str, &'static str)> {
+    const REASONS: &[(&str, &str)] = &[
+        ("invalid digit found in string", "not a whole number"),
+        ("cannot parse integer from empty string", "not a whole number"),
+        ("invalid float literal", "not a number"),
+        ("cannot parse float from empty string", "not a number"),
+        ("number too large to fit in target type", "the number is too large"),
+    ];
+    let found = |(reason, words): &(&str, &'static str)| {
+        let (before, after) = text.split_once(&format!(": {reason}"))?;
+        Some((text.get(..before.len() + 2)?, after, *words))
+    };
+    REASONS.iter().find_map(found)
 }
 
 /// Prints the currency of the amounts in a table, if they are not US dollars.

@@ -16,7 +16,7 @@ use polars::prelude::*;
 use super::Outcome;
 use super::explain::explained;
 use super::output::{Layout, complain, print, say};
-use super::source::{read, settled};
+use super::source::{advised, read, settled};
 use crate::cli::args::{DataSource, Prices};
 use crate::cli::settings::Settings;
 
@@ -71,9 +71,11 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
 /// When there is no such session, or the archive or the logs cannot be read.
 pub fn explanation(source: DataSource, session: &str, settings: &Settings) -> anyhow::Result<(DataFrame, String)> {
     let (tables, catalog) = if source.logs.is_empty() {
+        let is_implicit = source.archive.archive.is_none();
         let archive = settings.archive(source.archive.archive, false)?;
         // A text that means no session is an error before all facts are read.
-        find(&archive.snapshot()?.some_tables(&[sessions::TABLE])?, session, None)?;
+        let snapshot = advised(archive.snapshot().map_err(Into::into), is_implicit)?;
+        find(&snapshot.some_tables(&[sessions::TABLE])?, session, None)?;
         let catalog = archive.catalog()?;
         (settled(archive.facts()?.into_values().collect(), &catalog), catalog)
     } else {

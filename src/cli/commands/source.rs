@@ -149,7 +149,7 @@ fn open_as_stored(
         }
         let is_implicit = source.archive.archive.is_none();
         let snapshot = settings.archive(source.archive.archive, false)?.snapshot();
-        let snapshot = snapshot.map_err(|error| if is_implicit { advised(error) } else { error.into() })?;
+        let snapshot = advised(snapshot.map_err(Into::into), is_implicit)?;
         return Ok(Opened { frames: snapshot.some_tables(names)?, options, origin: OpenedFrom::Archive(snapshot) });
     }
     let sources = read(source.logs, settings)?;
@@ -159,15 +159,18 @@ fn open_as_stored(
     Ok(Opened { frames, options, origin: OpenedFrom::Logs(facts) })
 }
 
-/// The error of an archive that the user did not name. That it does not exist yet is the usual first error.
-fn advised(error: archive::Error) -> anyhow::Error {
-    match error {
-        archive::Error::Missing(folder) => anyhow::anyhow!(
+/// Adds to the error of an archive that the user did not name how to make one: that it does not exist yet is the usual first error.
+///
+/// # Errors
+/// The given one.
+pub fn advised<T>(result: anyhow::Result<T>, is_implicit: bool) -> anyhow::Result<T> {
+    result.map_err(|error| match error.downcast_ref::<archive::Error>() {
+        Some(archive::Error::Missing(folder)) if is_implicit => anyhow::anyhow!(
             "{}: no archive here yet; `agentlogs` reads the logs of this machine into your own, `agentlogs ingest PATH` other logs",
             folder.display()
         ),
-        error => error.into(),
-    }
+        _ => error,
+    })
 }
 
 /// The prices of the archive, with those that were imported into it; of a lake and of logs those of the settings.

@@ -39,7 +39,10 @@ pub(super) fn harmless(sql: &str) -> Result<Statement, Error> {
     let statements = parser.parse_statements().map_err(|it| syntax(it.to_string()))?;
     let count = statements.len();
     let Ok([statement]) = <[Statement; 1]>::try_from(statements) else {
-        return Err(Error::Syntax(format!("one statement at a time, not {count}")));
+        return Err(Error::Syntax(match count {
+            0 => "there is no statement".to_owned(),
+            _ => format!("one statement at a time, not {count}"),
+        }));
     };
     let is_question = matches!(
         statement,
