@@ -152,9 +152,10 @@ fn suggested_dimension(name: &str) -> String {
     }
 }
 
-/// The dimension of a report that a name of another report's probably means.
+/// The dimension of a report that has the name of another report's as a word. Names with similar letters are others.
 fn suggested_of(name: &str, list: &str) -> String {
-    near(name, list.split(", ")).map(|found| format!("; did you mean --by {found}?")).unwrap_or_default()
+    let mut found = list.split(", ").filter(|known| known.split('_').any(|word| word == name));
+    found.next().map(|found| format!("; did you mean --by {found}?")).unwrap_or_default()
 }
 
 /// The reports that have a dimension which another one does not have.
