@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use crate::analysis::present::{Currency, counted, grouped};
-use crate::analysis::rows::{Cost, Frames, Sessions};
+use crate::analysis::rows::{CostBasis, Frames, Sessions};
 use crate::analysis::selection::{Error, Grouping, Scope};
 use crate::store::frames::sessions;
 
@@ -69,7 +69,7 @@ impl LowerBound {
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn lower_bound(tables: &Frames, scope: &Scope, cost: Cost) -> Result<LowerBound, Error> {
+pub fn lower_bound(tables: &Frames, scope: &Scope, cost: CostBasis) -> Result<LowerBound, Error> {
     let sessions = Grouping::new(sessions::TABLE, &Sessions, tables, scope, cost)?;
     Ok(LowerBound::among(sessions.rows)?)
 }

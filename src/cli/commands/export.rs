@@ -200,6 +200,9 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
     let opened = some_tables(args.source, settings, &tables)?;
     state_unmatched_turns("", &opened, &scope);
     let mut focus = Focus::of(&opened.frames, &scope, &catalog).map_err(report_error)?;
+    if focus.rows.height() == 0 {
+        state_period("", &opened, &scope);
+    }
     create(&args.directory)?;
     let path = args.directory.join(format!("focus.{}", kind.extension()));
     focus.write(kind, &path).with_context(|| path.display().to_string())?;

@@ -87,7 +87,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         }
         if group.bounds.iter().any(MeasureBound::is_of_usage) {
             // Bounds and values are in US dollars.
-            state_lower_bound(&prefix, &opened, &scope, cost(args.cost), Currency::default())?;
+            state_lower_bound(&prefix, &opened, &scope, args.cost.into(), Currency::default())?;
         }
         let name = group.name;
         lines.extend(group.bounds.iter().zip(compared).map(|(bound, compared)| Line {

@@ -3,14 +3,14 @@
 use agentlogs::analysis::compare::{Compared, SIGNIFICANCE, TABLES, compare, has_few_pairs};
 use agentlogs::analysis::outcomes::{Tasks, Unjudged};
 use agentlogs::analysis::present::{self, Roles};
-use agentlogs::analysis::reports::{Cost, Scope};
+use agentlogs::analysis::reports::{CostBasis, Scope};
 use polars::prelude::*;
 
 use super::filters::{cohort, held_out};
 use super::{by, tasks};
 use crate::cli::args::Compare;
 use crate::cli::commands::output::{Layout, complain, numbers, print, say, state_currency};
-use crate::cli::commands::resolve::{report_error, state_left_out, state_lower_bound, state_unjudged, state_empty};
+use crate::cli::commands::resolve::{report_error, state_empty, state_left_out, state_lower_bound, state_unjudged};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
 use crate::cli::settings::Settings;
@@ -81,8 +81,8 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
     if is_for_people {
         state_currency(settings);
-        state_lower_bound("a: ", &opened, &a, Cost::Auto, settings.shown_currency())?;
-        state_lower_bound("b: ", &opened, &b, Cost::Auto, settings.shown_currency())?;
+        state_lower_bound("a: ", &opened, &a, CostBasis::Auto, settings.shown_currency())?;
+        state_lower_bound("b: ", &opened, &b, CostBasis::Auto, settings.shown_currency())?;
     }
     if found.shared > 0 {
         say(&format!("in both cohorts: {}", present::counted(found.shared, "session")));

@@ -7,7 +7,7 @@ use agentlogs::analysis::outcomes::Unjudged;
 use agentlogs::analysis::overview::{Look, Overview};
 use agentlogs::analysis::present::{are, counted};
 use agentlogs::analysis::reports::{
-    self, Cost, Frames, LeftOut, Options, Scope, lower_bound, session_list, tables_of_sessions,
+    self, CostBasis, Frames, LeftOut, Options, Scope, lower_bound, session_list, tables_of_sessions,
 };
 use agentlogs::analysis::views::with_views;
 use agentlogs::store::frames::{TABLES, sessions};
@@ -177,7 +177,7 @@ fn notes(
     thing: &str,
     settings: &Settings,
 ) -> anyhow::Result<Vec<String>> {
-    let bound = lower_bound(tables, scope, Cost::Auto)?;
+    let bound = lower_bound(tables, scope, CostBasis::Auto)?;
     let bound = bound
         .applies()
         .then(|| format!("costs and tokens are lower bounds: {}", bound.stated(settings.shown_currency())));
