@@ -78,7 +78,7 @@ fn of_session(session: &SessionResult) -> usize {
         pull_requests,
         id_if_cut,
     } = session;
-    let texts = [
+    let own = [
         runtime_version,
         parent_session_id,
         continues,
@@ -99,9 +99,9 @@ fn of_session(session: &SessionResult) -> usize {
     [
         SESSION + names * NAME,
         recording.as_ref().map_or(0, |recording| recording.len() * size_of::<u64>()),
-        texts.into_iter().map(of_string).sum(),
+        strings(own),
         ids.map(String::len).sum(),
-        words([agent, model, stop_reason]) + of_text(error_message),
+        words([agent, model, stop_reason]) + texts([error_message]),
         subagents.iter().map(of_word).sum(),
         pull_requests.iter().map(SharedStr::len).sum(),
         turns.iter().map(|turn| of_turn(turn)).sum(),
@@ -147,7 +147,7 @@ fn of_turn(turn: &Turn) -> usize {
         details,
     } = turn;
     let own = words([agent, agent_id, provider, model, effort, stop_reason, service_tier, speed, inference_geo]);
-    of_text(message_id) + of_text(request_id) + own + details.as_ref().map_or(0, |details| of_details(details))
+    texts([message_id, request_id]) + own + details.as_ref().map_or(0, |details| of_details(details))
 }
 
 fn of_details(details: &Details) -> usize {
@@ -183,8 +183,11 @@ fn of_call(call: &ToolCall) -> usize {
         sign: _,
         commits,
     } = call;
-    let texts = [message_id, target, args, result, commits].into_iter().map(of_text).sum::<usize>();
-    texts + call_id.len() + of_word(tool) + of_word(category) + words([agent, mcp_server, skill])
+    texts([message_id, target, args, result, commits])
+        + call_id.len()
+        + of_word(tool)
+        + of_word(category)
+        + words([agent, mcp_server, skill])
 }
 
 fn of_change(change: &FileChange) -> usize {
@@ -198,7 +201,7 @@ fn of_change(change: &FileChange) -> usize {
         lines_removed: _,
         line_sketch,
     } = change;
-    CHANGE + path.len() + of_text(line_sketch)
+    CHANGE + path.len() + texts([line_sketch])
 }
 
 fn of_event(event: &Event) -> usize {
@@ -216,7 +219,7 @@ fn of_event(event: &Event) -> usize {
         tokens_before: _,
         tokens_after: _,
     } = event;
-    of_text(key) + of_text(call_id) + of_text(message) + words([agent, code])
+    texts([key, call_id, message]) + words([agent, code])
 }
 
 fn of_total(total: &Total) -> usize {
@@ -256,12 +259,12 @@ fn of_limit(limit: &Limit) -> usize {
         resets_at: _,
         reached,
     } = limit;
-    of_text(key) + of_word(window_name) + words([limit_id, plan, reached])
+    texts([key]) + of_word(window_name) + words([limit_id, plan, reached])
 }
 
 fn of_verdict(verdict: &Verdict) -> usize {
     let Verdict { task, trial, name, passed: _, score: _, judge, judged_at: _, message, path } = verdict;
-    size_of::<Verdict>() + name.len() + [task, trial, judge, message, path].into_iter().map(of_string).sum::<usize>()
+    size_of::<Verdict>() + name.len() + strings([task, trial, judge, message, path])
 }
 
 fn of_offer(offer: &Offer) -> usize {
@@ -270,12 +273,12 @@ fn of_offer(offer: &Offer) -> usize {
     names.map(|name| NAME + of_word(name)).sum()
 }
 
-fn of_string(text: &Option<String>) -> usize {
-    text.as_ref().map_or(0, String::len)
+fn strings<const N: usize>(strings: [&Option<String>; N]) -> usize {
+    strings.into_iter().flatten().map(String::len).sum()
 }
 
-fn of_text(text: &Option<SharedStr>) -> usize {
-    text.as_ref().map_or(0, SharedStr::len)
+fn texts<const N: usize>(texts: [&Option<SharedStr>; N]) -> usize {
+    texts.into_iter().flatten().map(SharedStr::len).sum()
 }
 
 fn words<const N: usize>(words: [&Option<Symbol>; N]) -> usize {
