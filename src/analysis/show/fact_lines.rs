@@ -14,12 +14,11 @@ const MOST_OF_CONVERSATION: usize = 3;
 /// A fact as lines: its name is before the first one.
 pub(super) fn lines_of_fact(name: &str, value: &Value, style: &TextStyle) -> Vec<TextLine> {
     let columns = style.width.saturating_sub(NAME).max(MIN_TEXT);
-    let lines = match value {
-        Value::Path(path, after) => lines_of_path(&shown(path), &visible(after), columns),
-        _ => {
-            let most = if matches!(name, "prompt" | "answer") { MOST_OF_CONVERSATION } else { MOST_LINES };
-            lines_of_text(&shown(&value_as_text(value, style)), columns, most)
-        }
+    let lines = if let Value::Path(path, after) = value {
+        lines_of_path(&shown(path), &visible(after), columns)
+    } else {
+        let most = if matches!(name, "prompt" | "answer") { MOST_OF_CONVERSATION } else { MOST_LINES };
+        lines_of_text(&shown(&value_as_text(value, style)), columns, most)
     };
     let names = std::iter::once(name).chain(std::iter::repeat(""));
     names.zip(lines).map(|(name, line)| TextLine::of_fact(name, line)).collect()
