@@ -79,12 +79,19 @@ impl Total {
             return true;
         }
         earlier.models.iter().any(|old| {
-            let Some(new) = self.models.iter().find(|new| new.model == old.model) else {
+            let (Some(new), Some(old)) = (self.tokens_of(old.model.as_ref()), earlier.tokens_of(old.model.as_ref()))
+            else {
                 return earlier.covers_subagents;
             };
-            let mut counts = new.tokens.kinds().into_iter().zip(old.tokens.kinds());
+            let mut counts = new.kinds().into_iter().zip(old.kinds());
             earlier.covers_subagents && counts.any(|(new, old)| new < old)
         })
+    }
+
+    /// The tokens of a model with all of its providers.
+    fn tokens_of(&self, model: Option<&Symbol>) -> Option<Tokens> {
+        let parts = self.models.iter().filter(|it| it.model.as_ref() == model).map(|it| it.tokens);
+        parts.reduce(Tokens::plus)
     }
 
     /// Whether it contains an earlier total of a process that spent `own` since: none of its counts is below the earlier one, and

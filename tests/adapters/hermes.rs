@@ -104,3 +104,101 @@ fn sessions_of_several_profiles_add_up() {
     assert_eq!(input([1_791_532_800.5, 1_791_532_800.5]), (1, Some(900)));
     assert_eq!(input([1_791_532_800.5, 1_791_619_200.5]), (1, Some(1600)));
 }
+
+/// A row of a database with one scheduled session: what the session spent with a model.
+fn spent(model: &str, provider: &str, task: &str, calls: u32, tokens: [u32; 2]) -> Value {
+    json!({
+        "table": "session_model_usage", "session_id": "cron_a1_20261009_080000", "model": model, "billing_provider": provider,
+        "billing_base_url": "", "billing_mode": "", "task": task, "api_call_count": calls, "input_tokens": tokens[0],
+        "output_tokens": tokens[1], "cache_read_tokens": 0, "cache_write_tokens": 0, "reasoning_tokens": 0,
+        "estimated_cost_usd": 0.0, "actual_cost_usd": 0.0, "cost_status": null,
+    })
+}
+
+/// The model, the provider, input and output of each row, and the number of turns.
+fn rows(databases: &[Vec<Value>]) -> (Vec<[String; 4]>, Option<i64>) {
+    let logs: Vec<String> = databases
+        .iter()
+        .map(|rows| {
+            let rows = rows.iter().map(|row| format!("\n{row}"));
+            std::iter::once(database(&[prompt(), answer("Done.", Some("stop"))])).chain(rows).collect()
+        })
+        .collect();
+    let tables = tables(&logs);
+    let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
+    let number = |value: Option<i64>| value.map(|it| it.to_string()).unwrap_or_default();
+    let mut rows: Vec<_> = tables
+        .turns
+        .iter()
+        .map(|row| {
+            let tokens = row.turn.tokens.get();
+            let names = [row.turn.model.as_deref(), row.turn.provider.as_deref()];
+            [text(names[0]), text(names[1]), number(tokens.input), number(tokens.output)]
+        })
+        .collect();
+    rows.sort();
+    (rows, tables.sessions[0].turns)
+}
+
+/// The session's own sums are 900 input and 40 output tokens of `kimi-k2.6`.
+#[test]
+fn each_model_and_provider_has_a_row() {
+    let main = |model, provider, tokens| spent(model, provider, "", 1, tokens);
+    let own = ["kimi-k2.6", "openrouter", "900", "40"];
+    let cases: [(&str, Vec<Value>, Vec<[&str; 4]>, i64); 6] = [
+        ("no rows", vec![], vec![own], 1),
+        ("the same", vec![main("kimi-k2.6", "openrouter", [900, 40])], vec![own], 1),
+        (
+            "another model before",
+            vec![main("glm-5", "zai", [600, 10]), main("kimi-k2.6", "openrouter", [300, 30])],
+            vec![["glm-5", "zai", "600", "10"], ["kimi-k2.6", "openrouter", "300", "30"]],
+            2,
+        ),
+        (
+            "another provider",
+            vec![main("kimi-k2.6", "moonshot", [600, 10]), main("kimi-k2.6", "openrouter", [300, 30])],
+            vec![["kimi-k2.6", "moonshot", "600", "10"], ["kimi-k2.6", "openrouter", "300", "30"]],
+            2,
+        ),
+        (
+            "the sums contain more",
+            vec![main("glm-5", "zai", [600, 10])],
+            vec![["glm-5", "zai", "600", "10"], ["kimi-k2.6", "openrouter", "300", "30"]],
+            1,
+        ),
+        (
+            "other tasks are additional",
+            vec![
+                main("kimi-k2.6", "openrouter", [900, 40]),
+                spent("gemini-2.5-flash", "google", "compression", 1, [5000, 400]),
+                spent("gemini-2.5-flash", "google", "title_generation", 2, [60, 2]),
+                spent("kimi-k2.6", "openrouter", "vision", 1, [7, 3]),
+            ],
+            vec![["gemini-2.5-flash", "google", "5060", "402"], ["kimi-k2.6", "openrouter", "907", "43"]],
+            5,
+        ),
+    ];
+    for (name, given, expected, turns) in cases {
+        let expected: Vec<_> = expected.into_iter().map(|row| row.map(str::to_owned)).collect();
+        assert_eq!(rows(&[given.clone()]), (expected.clone(), Some(turns)), "{name}");
+        // A copy of the database, and rows that stand in it twice.
+        let twice = [given.clone(), given.clone()].concat();
+        assert_eq!(rows(&[given, twice]), (expected, Some(turns)), "{name}");
+    }
+}
+
+/// An older copy has the same session with the sums of one model only.
+#[test]
+fn a_copy_from_before_the_rows_adds_nothing() {
+    let later = vec![
+        spent("glm-5", "zai", "", 1, [880, 38]),
+        spent("kimi-k2.6", "openrouter", "", 1, [20, 2]),
+        spent("glm-5", "zai", "compression", 1, [100, 5]),
+    ];
+    let own =
+        |model: &str, provider: &str, counts: [&str; 2]| [model, provider, counts[0], counts[1]].map(str::to_owned);
+    let expected = vec![own("glm-5", "zai", ["980", "43"]), own("kimi-k2.6", "openrouter", ["20", "2"])];
+    for databases in [[vec![], later.clone()], [later, vec![]]] {
+        assert_eq!(rows(&databases).0, expected);
+    }
+}

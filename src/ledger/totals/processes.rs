@@ -85,11 +85,18 @@ pub(super) fn join_captures(processes: &mut Vec<Process>, mut process: Process) 
     for mut known in captures {
         process.keys.append(&mut known.keys);
         process.own = process.own.max(known.own);
-        if process.last.is_below(&known.last) || known.last == process.last {
+        if is_older(&process.last, &known.last) || known.last == process.last {
             (process.source, process.last) = (known.source, known.last);
         }
     }
     processes.push(process);
+}
+
+/// Whether a result is an older state of another one. A copy may divide the same tokens otherwise by model, so that each of them has
+/// counts below those of the other one: then the larger one is the later one.
+fn is_older(result: &Total, other: &Total) -> bool {
+    let size = |total: &Total| (total.tokens().total(), total.models.len());
+    result.is_below(other) && (!other.is_below(result) || size(result) < size(other))
 }
 
 #[cfg(test)]
@@ -109,6 +116,28 @@ mod tests {
             add_result(&mut processes, source, result);
         }
         processes
+    }
+
+    /// Two databases contain one session, of which the later one states each model apart.
+    #[test]
+    fn of_copies_that_divide_tokens_otherwise_the_larger_one_counts() {
+        let stated = |models: &[(&str, i64)]| {
+            let model = |(model, input): &(&str, i64)| ModelTotal {
+                model: Some((*model).into()),
+                tokens: Tokens { input: Some(*input), ..Tokens::UNKNOWN },
+                ..ModelTotal::default()
+            };
+            Total { models: models.iter().map(model).collect(), ..result("a", 0) }
+        };
+        let copies = [stated(&[("b", 20)]), stated(&[("a", 22), ("b", 11)])];
+        for order in [[0, 1], [1, 0]] {
+            let mut processes = Vec::new();
+            for file in order {
+                join_captures(&mut processes, of_file(file, vec![copies[file].clone()]).swap_remove(0));
+            }
+            let sums: Vec<_> = processes.iter().map(|it| it.last.tokens().input).collect();
+            assert_eq!(sums, [Some(33)], "{order:?}");
+        }
     }
 
     /// The last result of each process.

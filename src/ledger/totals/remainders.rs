@@ -36,7 +36,13 @@ impl StatedTotals {
             if remainder.is_zero() && responses > 0 {
                 continue;
             }
-            let turn = remainder.into_turn(sum, session);
+            if sum.by_provider.len() > 1 && matched().next().is_none() {
+                // With responses, nothing tells which provider the rest is of.
+                let parts = sum.turns_by_provider(unassigned_cost, session);
+                rows.extend(parts.map(|turn| TurnRow::new(session_index, sum.source, Grain::Session, Box::new(turn))));
+                continue;
+            }
+            let turn = remainder.into_turn(&sum.total, sum, session);
             let remainder_index = rows.len();
             for (row, found) in rows.iter_mut().zip(&matches) {
                 if found.total() == Some(total) {
@@ -94,6 +100,16 @@ fn sum_of_tokens<'a>(turns: impl Iterator<Item = &'a Turn>) -> Tokens {
     turns.fold(Tokens::UNKNOWN, |sum, turn| sum.plus(turn.tokens.get()))
 }
 
+impl ModelSum {
+    /// A turn for each provider. `unassigned_cost` is added to that of the first.
+    fn turns_by_provider(&self, unassigned_cost: Option<f64>, session: &SessionResult) -> impl Iterator<Item = Turn> {
+        self.by_provider.values().enumerate().map(move |(index, part)| {
+            let cost = unassigned_cost.filter(|_| index == 0);
+            Remainder::of(part, || [].iter(), cost).into_turn(part, self, session)
+        })
+    }
+}
+
 /// What a model's total contains beyond its responses.
 #[derive(Debug, PartialEq)]
 struct Remainder {
@@ -130,14 +146,15 @@ impl Remainder {
         self.tokens.total().unwrap_or(0) == 0 && self.web_searches.unwrap_or(0) == 0 && self.cost.unwrap_or(0.0) == 0.0
     }
 
-    fn into_turn(self, sum: &ModelSum, session: &SessionResult) -> Turn {
+    /// `total` is that of the model, or of the model and a provider.
+    fn into_turn(self, total: &ModelTotal, sum: &ModelSum, session: &SessionResult) -> Turn {
         Turn {
             line: sum.line,
-            model: sum.total.model.clone().or_else(|| session.model.clone()),
-            provider: sum.total.provider.clone(),
-            effort: sum.total.effort.clone(),
+            model: total.model.clone().or_else(|| session.model.clone()),
+            provider: total.provider.clone(),
+            effort: total.effort.clone(),
             occurred_at: sum.occurred_at.or(session.ended_at),
-            context_window: sum.total.context_window.into(),
+            context_window: total.context_window.into(),
             tokens: self.tokens.into(),
             web_searches: self.web_searches.into(),
             cost: self.cost.map(Cost::of),

@@ -11,6 +11,7 @@ use super::others::mark_others;
 use super::processes::{Process, add_result, drop_restored, join_captures};
 use super::saved::last_of_processes;
 use super::thread_steps::thread_steps;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::session::{ModelTotal, Total, TotalKind, add, add_money};
 use crate::model::tables::TurnRow;
@@ -39,6 +40,18 @@ pub(super) struct ModelSum {
     pub line: i64,
     pub occurred_at: Option<Time>,
     pub total: ModelTotal,
+    /// The same by provider.
+    pub by_provider: BTreeMap<Option<Symbol>, ModelTotal>,
+}
+
+/// Adds tokens, searches and cost to a sum.
+fn add_to(sum: &mut ModelTotal, total: &ModelTotal) {
+    sum.tokens = sum.tokens.plus(total.tokens);
+    sum.web_searches = add(sum.web_searches, total.web_searches);
+    sum.context_window = sum.context_window.or(total.context_window);
+    sum.provider = sum.provider.take().or_else(|| total.provider.clone());
+    sum.effort = sum.effort.take().or_else(|| total.effort.clone());
+    sum.cost = add_money(sum.cost, total.cost);
 }
 
 impl StatedTotals {
@@ -145,13 +158,14 @@ impl StatedTotals {
                 line: last.line,
                 occurred_at: last.occurred_at,
                 total: ModelTotal { model: total.model.clone(), ..ModelTotal::default() },
+                by_provider: BTreeMap::new(),
             });
-            sum.total.tokens = sum.total.tokens.plus(total.tokens);
-            sum.total.web_searches = add(sum.total.web_searches, total.web_searches);
-            sum.total.context_window = sum.total.context_window.or(total.context_window);
-            sum.total.provider = sum.total.provider.take().or(total.provider);
-            sum.total.effort = sum.total.effort.take().or(total.effort);
-            sum.total.cost = add_money(sum.total.cost, total.cost);
+            add_to(&mut sum.total, &total);
+            let of_provider = sum
+                .by_provider
+                .entry(total.provider.clone())
+                .or_insert_with(|| ModelTotal { model: total.model.clone(), ..ModelTotal::default() });
+            add_to(of_provider, &total);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Hermes Agent: its database `state.db`, the last view of a session in `session_ID.json`, and transcripts of its gateway
 //! (docs/formats/hermes.md#hermes-db). From its source, and from recorded databases and documents; no recorded transcript was at hand.
 //!
-//! - Only the row of a session contains tokens, as sums over its requests. Input excludes caches; output includes reasoning.
+//! - Only the row of a session contains tokens, as sums over its requests, and since schema 20 a row for each of its models. Input
+//!   excludes caches; output includes reasoning.
 //! - A session is in up to three files under the same id: the ledger joins them, and only the database has tokens.
 //! - `parent_session_id` names the session that started a subagent, or the one that was compressed into this one.
 //!
@@ -9,14 +10,16 @@
 //!
 //! Hermes Agent's `~/.hermes/state.db`, with its `-wal`. Recognised by the tables `sessions` (with `end_reason`, `billing_provider`,
 //! `reasoning_tokens`) and `messages` (with `finish_reason`, `tool_calls`). From descriptions of two databases (schemas 6 and 17) and
-//! Hermes' source. Seen: 1 database (10 sessions with 87 calls). Tables with indexes of the text (`messages_fts`) are not read.
+//! Hermes' source. Seen: 1 database (10 sessions with 87 calls), and 2 of schema 20
+//! (9 sessions). Tables with indexes of the text (`messages_fts`) are not read.
 //!
 //! | what | from |
 //! | --- | --- |
 //! | session, parent | `sessions.id`, `parent_session_id` |
 //! | entrypoint, cwd, branch | `source`, `cwd`, `git_branch` (since schema 15) |
 //! | turns | `api_call_count`, else the number of assistant messages, as a number only |
-//! | tokens | the sums of the session, in a row of grain `session`: `input_tokens` (without caches), `output_tokens` (with reasoning), `cache_read_tokens`, `cache_write_tokens`; `reasoning_tokens`, of which 0 is unknown. Of several databases with the session the largest count, if `started_at` is equal; else they add up: the API server gives the same ids (`api-…`) in all profiles |
+//! | tokens | the sums of the session, in a row of grain `session`: `input_tokens` (without caches), `output_tokens` (with reasoning), `cache_read_tokens`, `cache_write_tokens`; `reasoning_tokens`, of which 0 is unknown. With the table `session_model_usage` (since schema 20), a row for each model and provider there: those without a `task` are parts of the sums, and what the sums contain beyond them stays with the session's model; those with a `task` (`compression`, `title_generation`, `vision`, since schema 22) are additional. Of several databases with the session the largest count, if `started_at` is equal; else they add up: the API server gives the same ids (`api-…`) in all profiles |
+//! | model | the one with the most requests in `session_model_usage`, else `sessions.model`, which is the last one |
 //! | provider | `billing_provider` |
 //! | effort | `reasoning_config` in `model_config`: `effort`, or `none` if `enabled` is false; that of the session's start |
 //! | cost | `actual_cost_usd` if `cost_status` is `actual`, `estimated_cost_usd` if it is `estimated`; else unknown |
@@ -61,6 +64,7 @@ use crate::model::sqlite_schema::Table;
 
 mod records;
 mod session;
+mod spent;
 
 const SHOWS: Capabilities = Capabilities::TOOL_CALLS
     .and(Capabilities::FILE_CHANGES)
@@ -170,7 +174,7 @@ pub(crate) const SESSIONS: Table = Table {
     ],
     json: &["model_config"],
     order: "started_at, id",
-    below: &[("session_id", MESSAGES)],
+    below: &[("session_id", MESSAGES), ("session_id", MODEL_USAGE)],
     is_inside: false,
     is_optional: false,
 };
@@ -197,6 +201,34 @@ const MESSAGES: Table = Table {
     is_optional: false,
 };
 
+/// What a session spent with each model, since schema 20.
+const MODEL_USAGE: Table = Table {
+    name: "session_model_usage",
+    key: "session_id",
+    needs: &["model", "billing_provider", "input_tokens", "output_tokens"],
+    columns: &[
+        "model",
+        "billing_provider",
+        "billing_base_url",
+        "billing_mode",
+        "task",
+        "api_call_count",
+        "input_tokens",
+        "output_tokens",
+        "cache_read_tokens",
+        "cache_write_tokens",
+        "reasoning_tokens",
+        "estimated_cost_usd",
+        "actual_cost_usd",
+        "cost_status",
+    ],
+    json: &[],
+    order: "rowid",
+    below: &[],
+    is_inside: false,
+    is_optional: true,
+};
+
 /// The state of a database or a file.
 struct Hermes {
     context: Context,
@@ -215,7 +247,11 @@ impl Fold for Hermes {
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let table = record.table.as_str();
         // The same row again: rows or lines were appended twice.
-        let name = if table.is_empty() { hashed_id(line.bytes) } else { format!("{table} {}", record.id.text()) };
+        let name = match table {
+            "" => hashed_id(line.bytes),
+            "session_model_usage" => record.name_of_model_usage(),
+            _ => format!("{table} {}", record.id.text()),
+        };
         if !self.seen.insert(name) {
             return RecordKind::Known;
         }
@@ -225,6 +261,10 @@ impl Fold for Hermes {
                 self.session(&id, line.number).row(&record, line.number, damage);
             }
             "messages" => self.session(record.session_id.as_str(), line.number).message(&record, line.number),
+            "session_model_usage" => {
+                let session = self.session(record.session_id.as_str(), line.number);
+                session.model_usage(&record, line.number, damage);
+            }
             "" if record.messages.0.first() == Some(&b'[') && record.session_id.some().is_some() => {
                 let session = self.session(record.session_id.as_str(), line.number);
                 session.document(&record);

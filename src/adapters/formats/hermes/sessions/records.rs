@@ -30,6 +30,11 @@ pub(super) struct Record<'a> {
     pub(super) actual_cost_usd: Number,
     pub(super) cost_status: Text<'a>,
     pub(super) api_call_count: Count,
+    // session_model_usage
+    pub(super) task: Text<'a>,
+    pub(super) billing_base_url: Text<'a>,
+    pub(super) billing_mode: Text<'a>,
+    // sessions
     pub(super) cwd: Text<'a>,
     pub(super) git_branch: Text<'a>,
     /// Also of a document.
@@ -41,6 +46,7 @@ pub(super) struct Record<'a> {
     pub(super) last_updated: When,
     pub(super) messages: Raw<'a>,
     // messages
+    /// Also of what was spent with a model.
     pub(super) session_id: Text<'a>,
     pub(super) role: Text<'a>,
     pub(super) content: Raw<'a>,
@@ -51,6 +57,21 @@ pub(super) struct Record<'a> {
     pub(super) finish_reason: Text<'a>,
     /// 0: it was taken back.
     pub(super) active: Number,
+}
+
+impl Record<'_> {
+    /// The key of a row of `session_model_usage`.
+    pub(super) fn name_of_model_usage(&self) -> String {
+        let columns = [
+            &self.session_id,
+            &self.model,
+            &self.billing_provider,
+            &self.billing_base_url,
+            &self.billing_mode,
+            &self.task,
+        ];
+        format!("session_model_usage {:?}", columns.map(Text::as_str))
+    }
 }
 
 /// How the requests of a session are made.

@@ -2,18 +2,19 @@
 
 use serde::Deserialize;
 
-use super::records::{ModelConfig, Record};
+use super::records::Record;
+use super::spent::Spent;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::TextBlock;
-use crate::adapters::shared::builder::{Builder, Last, money};
+use crate::adapters::shared::builder::{Builder, Last};
 use crate::adapters::shared::changes;
 use crate::adapters::shared::chat_completions::ToolCall;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Flag, Number, Text, TextOrBlocks};
-use crate::model::session::{CallStatus, Identity, ModelTotal, Operation, SessionResult, Tokens, Total};
+use crate::model::session::{CallStatus, Identity, Operation, SessionResult, Total};
 
 /// What a tool returns, if it returns JSON.
 #[derive(Debug, Default, Deserialize)]
@@ -37,7 +38,8 @@ pub(super) struct Session {
     answers: i64,
     prompts: usize,
     last_line: i64,
-    total: Option<Total>,
+    start: Option<Time>,
+    spent: Spent,
     last: Last,
 }
 
@@ -51,7 +53,8 @@ impl Session {
             answers: 0,
             prompts: 0,
             last_line: line,
-            total: None,
+            start: None,
+            spent: Spent::default(),
             last: Last::Work,
         }
     }
@@ -62,46 +65,21 @@ impl Session {
         self.builder.instructions(row.system_prompt.as_str());
         self.is_compressed = row.end_reason.as_str() == "compression";
         self.is_scheduled |= row.source.as_str() == "cron";
-        let model: Option<Symbol> = row.model.owned().filter(|model: &Symbol| model != "null");
         let session = &mut self.builder.session;
         session.parent_session_id = row.parent_session_id.owned();
         session.entrypoint = row.source.owned();
         session.cwd = row.cwd.owned();
         session.git_branch = row.git_branch.owned();
         session.stop_reason = row.end_reason.owned();
-        session.stated_turns = row.api_call_count.get().filter(|count| *count > 0);
-        session.model.clone_from(&model);
-        let counts = [row.input_tokens, row.output_tokens, row.cache_read_tokens, row.cache_write_tokens];
-        damage.note_impossible(&counts);
-        let [input, output, cache_read, cache_write] = counts.map(crate::json::fields::Count::get);
-        // 0 also beside reasoning that is logged.
-        let reasoning = row.reasoning_tokens.get().filter(|count| *count > 0);
-        let tokens = Tokens { input, output, cache_read, cache_write, cache_write_1h: None, reasoning };
-        let cost = match row.cost_status.as_str() {
-            "actual" => money(row.actual_cost_usd, damage),
-            "estimated" => money(row.estimated_cost_usd, damage),
-            _ => None,
-        };
-        let cost = cost.filter(|cost| *cost > 0.0);
-        if tokens.total().unwrap_or(0) > 0 || cost.is_some() {
-            // Copies of a database have equal rows or grown ones. Sessions of several profiles can have one id, but not one start.
-            let start = row.started_at.0.map_or(0, Time::micros);
-            self.total = Some(Total {
-                line,
-                key: format!("sums {start}"),
-                cost,
-                models: vec![ModelTotal {
-                    model,
-                    tokens,
-                    cost,
-                    provider: row.billing_provider.owned(),
-                    effort: row.model_config.get().and_then(ModelConfig::effort).map(Into::into),
-                    ..ModelTotal::default()
-                }],
-                covers_subagents: true,
-                ..Total::default()
-            });
-        }
+        session.model = row.model.owned().filter(|model: &Symbol| model != "null");
+        self.start = row.started_at.0;
+        self.spent.set_sums(row, damage);
+        self.last_line = line;
+    }
+
+    /// Adds what was spent with one model.
+    pub(super) fn model_usage(&mut self, row: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+        self.spent.add(row, damage);
         self.last_line = line;
     }
 
@@ -197,12 +175,22 @@ impl Session {
     }
 
     pub(super) fn finish(mut self) -> SessionResult {
-        if let Some(mut total) = self.total {
-            total.line = self.last_line;
-            self.builder.session.totals.push(total);
-        }
         let session = &mut self.builder.session;
-        session.stated_turns = session.stated_turns.or(Some(self.answers).filter(|count| *count > 0));
+        session.stated_turns = self.spent.requests().or(Some(self.answers).filter(|count| *count > 0));
+        session.model = self.spent.main_model().or_else(|| session.model.take());
+        let (models, cost) = self.spent.into_models();
+        if !models.is_empty() {
+            // Copies of a database have equal rows or grown ones. Sessions of several profiles can have one id, but not one start.
+            let start = self.start.map_or(0, Time::micros);
+            session.totals.push(Total {
+                line: self.last_line,
+                key: format!("sums {start}"),
+                cost,
+                models,
+                covers_subagents: true,
+                ..Total::default()
+            });
+        }
         if self.is_subagent {
             // Its prompts are written by the session that started it.
             session.prompts.clear();
