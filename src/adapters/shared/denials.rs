@@ -39,9 +39,14 @@ pub const OTHERS: &[&str] = &[
     // Crush
     "Permission denied",
     "user denied permission",
-    // Cline, Kimi
+    // Cline, Kimi CLI
     "The user denied this operation",
     "The tool call is rejected by the user",
+    // Kimi Code
+    "was not run because the user rejected the approval request",
+    "was denied by permission rule",
+    "was denied by permission policy",
+    "User rejected the plan",
 ];
 
 /// The known text that a message contains. The first that fits is used, so that longer texts precede shorter ones.

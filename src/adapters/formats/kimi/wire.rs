@@ -15,8 +15,8 @@
 //! | what | from |
 //! | --- | --- |
 //! | session | the UUID in the directory's name, else a hash of the first record |
-//! | turn | a `StatusUpdate` with `token_usage`, by `message_id` and counts: `max_context_tokens` |
-//! | tokens | `input_other`, `output`, `input_cache_read`, `input_cache_creation`, disjoint; output includes reasoning |
+//! | turn | a `StatusUpdate` with `token_usage` or a `message_id`, by `message_id` and counts: `max_context_tokens` |
+//! | tokens | `input_other`, `output`, `input_cache_read`, `input_cache_creation`, disjoint; output includes reasoning. Without `token_usage` unknown |
 //! | call | `ToolCall`, with the `ToolCallPart`s of its arguments before the agent's next `ToolCall`; `ToolResult`; ids are unique within their agent. A call belongs to the next `StatusUpdate` |
 //! | call status | `denied`: an approval answered with `reject`, or "The tool call is rejected by the user" |
 //! | file change | of `display` blocks `diff`: a write without `old_text` is a new file with its lines; the lines of an edit are unknown, as its blocks are excerpts |
@@ -30,17 +30,18 @@
 //!
 //! **Kimi Code**, the successor, writes `~/.kimi-code/sessions/WORKDIR/SESSION/agents/AGENT/wire.jsonl`, protocol 1.4 and later:
 //! records
-//! with a `type` such as `usage.record` and a `time`, without an envelope. From descriptions of its records: no recorded log was at
-//! hand.
+//! with a `type` such as `usage.record` and a `time`, without an envelope. From its source (August 2026) and the samples in it: no
+//! recorded log was at hand.
 //!
 //! | what | from |
 //! | --- | --- |
 //! | session | the directory `SESSION`; files of other agents than `main` are subagents within it |
-//! | turn | a `usage.record` of the scope `turn`, by its time and counts: `model`, `usage`. The end of its step (`step.end`) repeats the counts; a step without such a record is a turn by its `uuid`. A record of the scope `session` repeats a sum: it counts only if the file has nothing else, and is a sign of lost responses if it differs from all sums |
+//! | turn | a `usage.record` of the scope `turn`, by its time and counts: `model`, `usage`. The end of its step (`step.end`) repeats the counts; a step without such a record is a turn by its `uuid`. A record of the scope `session` is a request outside of the turns, such as the summary of a compaction: a turn, unless it equals a known sum or turn |
 //! | tokens | `inputOther`, `output`, `inputCacheRead`, `inputCacheCreation`, disjoint |
 //! | call | `tool.call`, `tool.result` with `isError` |
-//! | effort, provider | `config.update`, `llm.request` |
-//! | events | compactions, `turn.step.retrying` (retry), `turn.cancel` (abort), a failed `turn.ended` (error), refusals |
+//! | call status | `denied`: `permission.record_approval_result` with the decision `rejected`, "Tool … was not run because the user rejected the approval request", "Tool … was denied"; `cancelled`: "… because the approval request was cancelled" |
+//! | effort, provider, cwd | `config.update`, `profile.bind`, `llm.request` |
+//! | events | compactions, `turn.step.retrying` (retry), `turn.cancel` (abort), a failed `turn.ended` (error, with the `code` of its `error`), refusals |
 //! | user turns | `turn.prompt` and `turn.steer` of the main agent whose `origin` is the user |
 //! | status | the main agent's last step, as above; `turn.cancel` is `aborted` |
 
@@ -289,15 +290,13 @@ impl Wire {
         at: At,
         damage: &mut RecordErrors,
     ) {
-        let Some(usage) = usage::present(&payload.token_usage, damage) else { return };
-        damage.note_impossible(&[usage.input_other, usage.output, usage.input_cache_read, usage.input_cache_creation]);
-        let tokens = Tokens {
-            input: usage.input_other.get(),
-            output: usage.output.get(),
-            cache_read: usage.input_cache_read.get(),
-            cache_write: usage.input_cache_creation.get(),
-            ..Tokens::UNKNOWN
-        };
+        let usage = usage::present(&payload.token_usage, damage);
+        if usage.is_none() && payload.message_id.some().is_none() {
+            // It states something else, such as the mode.
+            return;
+        }
+        // Some providers state no usage with a response.
+        let tokens = usage.map_or(Tokens::UNKNOWN, |usage| usage.tokens(damage));
         // Gateways reuse message ids: the counts are a part of a response's identity.
         let identity_of = |id: &str| Identity::Global(format!("{id} {}", counts_name(tokens)).into());
         let identity = match (payload.message_id.some(), at.time) {

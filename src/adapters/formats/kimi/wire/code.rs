@@ -1,15 +1,17 @@
 //! Kimi Code, the successor of Kimi CLI: `~/.kimi-code/sessions/WORKDIR/SESSION/agents/AGENT/wire.jsonl`, protocol 1.4 and later.
 //!
 //! Its records have no envelope. `usage.record` of the scope `turn` is one response, and the end of its step (`step.end`) repeats the
-//! counts: a step without such a record is a response by itself. A record of the scope `session` repeats the sum. Counts are disjoint.
+//! counts: a step without such a record is a response by itself. A record of the scope `session` is a request outside of a turn, which
+//! summarises the conversation (its source: `agent-core/src/agent/compaction/full.ts`). Counts are disjoint.
 
 use foldhash::{HashSet, HashSetExt as _};
 
+pub(super) use self::families::{is_known, is_record};
 pub(super) use self::records::Record;
 use self::records::{Event, Message, Origin};
 use super::call_ids::id_of_call;
 use super::records::Part;
-use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
+use crate::adapters::engine::{Context, RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::{counts_name, hashed_id};
@@ -19,49 +21,14 @@ use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Text, TextOrBlocks};
 use crate::json::lines::Line;
-use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total, TotalKind};
+use crate::model::session::{CallStatus, EventKind, Identity, SessionResult, Tokens};
 
+mod families;
 mod records;
+mod refusal;
 
 /// The name of the main agent's directory.
 const MAIN: &str = "main";
-
-/// Whether a record is one of this protocol.
-pub(super) fn is_record(probe: &Probe<'_>) -> bool {
-    probe.has("time") && is_known(probe.kind())
-}
-
-/// Whether a record belongs to a family that the runtime writes.
-pub(super) fn is_known(kind: &str) -> bool {
-    const FAMILIES: [&str; 25] = [
-        "config",
-        "context",
-        "cron",
-        "file_history",
-        "full_compaction",
-        "goal",
-        "interaction",
-        "interruptionReminder",
-        "llm",
-        "mcp",
-        "micro_compaction",
-        "permission",
-        "plan",
-        "plan_mode",
-        "plugin",
-        "profile",
-        "prompt",
-        "runtime",
-        "staleGuard",
-        "swarm_mode",
-        "task",
-        "token_counting",
-        "tools",
-        "turn",
-        "usage",
-    ];
-    kind == "forked" || kind.split_once('.').is_some_and(|(family, _)| FAMILIES.contains(&family))
-}
 
 /// A response that ended, until its `usage.record` is found.
 struct Step {
@@ -88,10 +55,10 @@ pub(super) struct Code {
     /// The sum of the responses so far, and that since the last prompt and the last sum.
     sums: [Tokens; 3],
     steps: Vec<Step>,
-    /// The counts of the last response, if the end of its step has not been read.
-    recorded: Option<Tokens>,
-    /// The sums that the log states.
-    stated: Vec<Total>,
+    /// The last response and its counts, if the end of its step has not been read.
+    recorded: Option<(usize, Tokens)>,
+    /// Calls that the user refused, of which no result has been read.
+    refused: Vec<(String, At)>,
     /// Prompts in messages, which the log may contain once more as prompts.
     messages: HashSet<Identity>,
     /// Index of the first call of the step.
@@ -118,7 +85,7 @@ impl Code {
             sums: [Tokens::UNKNOWN; 3],
             steps: Vec::new(),
             recorded: None,
-            stated: Vec::new(),
+            refused: Vec::new(),
             messages: HashSet::new(),
             first_call: 0,
             began_at: None,
@@ -137,7 +104,7 @@ impl Code {
             subagents::add(&mut self.builder, &agent, None, at);
         }
         match record.kind.as_str() {
-            "config.update" | "llm.request" => self.settings(record),
+            "config.update" | "profile.bind" | "llm.request" => self.settings(record),
             "turn.prompt" | "turn.steer" => self.prompt(&record.input, &record.origin, time),
             "context.append_message" => self.message(&record.message, time),
             "context.append_loop_event" => self.event(&record.event, at, damage),
@@ -148,6 +115,11 @@ impl Code {
                 let event = self.builder.event(EventKind::Retry, at);
                 event.code = record.status_code.whole().map(|code| code.to_string().into());
                 event.message = record.error_message.some().map(brief);
+            }
+            "permission.record_approval_result" => {
+                if record.result.get().is_some_and(|result| result.decision.as_str() == "rejected") {
+                    self.refused.push((self.call_id(&record.tool_call_id), at));
+                }
             }
             "turn.cancel" | "prompt.aborted" => self.aborted(at),
             "turn.ended" => self.ended(record, number),
@@ -164,7 +136,8 @@ impl Code {
         self.effort = record.thinking_effort.owned().or(self.effort.take());
         self.provider = record.provider.owned().or(self.provider.take());
         let session = &mut self.builder.session;
-        session.cwd = session.cwd.take().or_else(|| record.cwd.owned());
+        let disclosed = || record.environment_disclosure.get().and_then(|it| it.cwd.owned());
+        session.cwd = session.cwd.take().or_else(|| record.cwd.owned()).or_else(disclosed);
     }
 
     /// Whether a record may be of a prompt that a human typed: other agents get theirs from a program.
@@ -196,31 +169,39 @@ impl Code {
             }
             "content.part" if self.agent.is_none() => self.builder.set_answer(event.part.text.as_str()),
             "tool.call" => {
-                let id = self.call_id(event);
+                let id = self.call_id(&event.tool_call_id);
                 // An object, or JSON as a string.
                 let text = event.args.text();
                 let is_text = event.args.0.first() == Some(&b'"');
                 let arguments = if is_text { Raw(text.as_bytes()) } else { event.args };
-                let call = self.builder.call_of(None, &id, event.name.as_str(), arguments, at);
+                // Newer versions write the usage of a response before its calls.
+                let turn = self.recorded.map(|(turn, _)| turn);
+                let call = self.builder.call_of(turn, &id, event.name.as_str(), arguments, at);
                 self.builder.arguments(call, arguments);
                 let row = &mut self.builder.session.tool_calls[call];
                 row.is_subagent = self.agent.is_some();
             }
-            "tool.result" => {
-                let Some(call) = self.builder.call_index(&self.call_id(event)) else { return };
-                let output = event.result.output;
-                self.builder.result(call, output, at.time, CallStatus::from_error(event.result.is_error.is_true()));
-                if output.head(64).starts_with("The tool call is rejected by the user") {
-                    self.builder.deny(call, at, Some(&output.text()));
-                }
-            }
+            "tool.result" => self.result(event, at),
             "step.end" => self.step(event, at, damage),
             _ => {}
         }
     }
 
-    fn call_id(&self, event: &Event<'_>) -> String {
-        id_of_call(self.agent.as_deref(), &event.tool_call_id)
+    fn call_id(&self, id: &Text<'_>) -> String {
+        id_of_call(self.agent.as_deref(), id)
+    }
+
+    fn result(&mut self, event: &Event<'_>, at: At) {
+        let id = self.call_id(&event.tool_call_id);
+        let Some(call) = self.builder.call_index(&id) else { return };
+        let (output, is_error) = (event.result.output, event.result.is_error.is_true());
+        let refused = self.refused.iter().position(|(refused, _)| *refused == id);
+        let is_refused = refused.map(|index| self.refused.remove(index)).is_some();
+        let end = if is_error { refusal::how_it_ended(&output.text()) } else { CallStatus::Ok };
+        self.builder.result(call, output, at.time, end);
+        if is_refused || end == CallStatus::Denied {
+            self.builder.deny(call, at, Some(&output.text()));
+        }
     }
 
     fn step(&mut self, event: &Event<'_>, at: At, damage: &mut RecordErrors) {
@@ -234,7 +215,7 @@ impl Code {
             self.builder.session.stop_reason = event.finish_reason.owned().or(self.builder.session.stop_reason.take());
         }
         let Some(tokens) = usage::present(&event.usage, damage).and_then(|usage| usage.tokens(damage)) else { return };
-        if self.recorded.take() != Some(tokens) {
+        if self.recorded.take().is_none_or(|(_, recorded)| recorded != tokens) {
             self.steps.push(Step { uuid: event.uuid.owned(), at, tokens });
         }
     }
@@ -244,7 +225,7 @@ impl Code {
         self.model = record.model.owned().or(self.model.take());
         let time = record.time.0;
         if record.usage_scope.as_str() == "session" {
-            return self.sum(record, tokens, line);
+            return self.request_outside_of_turns(record, tokens, line);
         }
         if self.steps.last().is_some_and(|step| step.tokens == tokens) {
             let step = self.steps.pop();
@@ -259,8 +240,8 @@ impl Code {
             // The sum of several steps.
             self.add_steps();
         } else {
-            self.response(identity_of(time, tokens), At { line, time }, tokens, Some(&record.agent_id));
-            self.recorded = Some(tokens);
+            let turn = self.response(identity_of(time, tokens), At { line, time }, tokens, Some(&record.agent_id));
+            self.recorded = Some((turn, tokens));
         }
     }
 
@@ -276,42 +257,44 @@ impl Code {
         }
     }
 
-    fn response(&mut self, identity: Identity, at: At, tokens: Tokens, agent: Option<&Text<'_>>) {
+    /// Adds a response of a step. Returns its turn.
+    fn response(&mut self, identity: Identity, at: At, tokens: Tokens, agent: Option<&Text<'_>>) -> usize {
+        let index = self.turn(identity, at, tokens, agent);
+        let calls = self.builder.session.tool_calls.iter_mut().rev();
+        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
+        let began_at = self.began_at.take();
+        self.builder.session.turns[index].duration_ms =
+            began_at.zip(at.time).map(|(start, end)| end.since(start)).into();
+        index
+    }
+
+    fn turn(&mut self, identity: Identity, at: At, tokens: Tokens, agent: Option<&Text<'_>>) -> usize {
         let stated = agent.and_then(Text::owned).filter(|agent: &Symbol| *agent != MAIN);
         let agent = stated.or_else(|| self.agent.clone());
         let index = self.builder.turn(identity, at.line);
-        let calls = self.builder.session.tool_calls.iter_mut().rev();
-        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
         let turn = &mut self.builder.session.turns[index];
         turn.tokens = tokens.into();
         turn.occurred_at = at.time;
-        turn.duration_ms = self.began_at.take().zip(at.time).map(|(start, end)| end.since(start)).into();
         turn.model.clone_from(&self.model);
         turn.effort.clone_from(&self.effort);
         turn.provider.clone_from(&self.provider);
         turn.is_subagent = agent.is_some();
         turn.agent_id = agent;
         self.sums = self.sums.map(|sum| sum.plus(tokens));
+        index
     }
 
-    /// A sum that the log states. One that differs from all known sums contains responses that are not in the log.
-    fn sum(&mut self, record: &Record<'_>, tokens: Tokens, line: i64) {
+    /// A request that belongs to no turn, such as the summary of a compaction. Descriptions of the format state that such a record can
+    /// repeat a sum of the turns instead: one that equals a known sum or response adds nothing.
+    fn request_outside_of_turns(&mut self, record: &Record<'_>, tokens: Tokens, line: i64) {
         let steps = self.sum_of_steps();
-        let is_sum = self.sums.iter().any(|sum| sum.plus(steps) == tokens);
-        let session = &mut self.builder.session;
-        if !is_sum && !session.under_reports {
-            session.under_reports = !session.turns.iter().any(|turn| turn.tokens.get() == tokens);
-        }
+        let is_repeated = self.sums.iter().any(|sum| sum.plus(steps) == tokens)
+            || self.builder.session.turns.iter().any(|turn| turn.tokens.get() == tokens);
         self.sums[2] = Tokens::UNKNOWN;
-        self.stated.push(Total {
-            line,
-            key: format!("{:?} {}", record.time.0.map(Time::micros), counts_name(tokens)),
-            kind: TotalKind::Process,
-            occurred_at: record.time.0,
-            models: vec![ModelTotal { model: self.model.clone(), tokens, ..ModelTotal::default() }],
-            covers_subagents: false,
-            ..Total::default()
-        });
+        if !is_repeated {
+            let time = record.time.0;
+            self.turn(identity_of(time, tokens), At { line, time }, tokens, Some(&record.agent_id));
+        }
     }
 
     fn compaction(&mut self, record: &Record<'_>, line: i64) {
@@ -340,9 +323,15 @@ impl Code {
             "cancelled" | "aborted" | "interrupted" => self.aborted(at),
             "failed" | "error" if self.agent.is_none() => {
                 self.last = Last::Error;
-                self.builder.fail(record.status_code.whole(), record.error_message.as_str());
+                let failure = record.error.get();
+                let status = failure.and_then(|it| it.details.get()?.status_code.whole());
+                let name = failure.and_then(|it| it.code.some());
+                let message = failure.and_then(|it| it.message.some()).or_else(|| record.error_message.some());
+                let status = status.or_else(|| record.status_code.whole());
+                self.builder.fail_named(status, name.unwrap_or_default(), message.unwrap_or_default());
                 let event = self.builder.event(EventKind::Error, at);
-                event.message = record.error_message.some().map(brief);
+                event.code = name.map(Into::into);
+                event.message = message.map(brief);
             }
             _ => {}
         }
@@ -353,8 +342,10 @@ impl Code {
         if self.builder.session.prompts.is_empty() {
             self.builder.session.prompts.extend(self.messages);
         }
-        if self.builder.session.turns.is_empty() {
-            self.builder.session.totals = self.stated;
+        for (id, at) in self.refused {
+            if let Some(call) = self.builder.call_index(&id) {
+                self.builder.deny(call, at, None);
+            }
         }
         match self.agent {
             // The end of another agent is not that of the session.
@@ -398,7 +389,7 @@ mod tests {
     }
 
     const TURN: &str = r#","usageScope":"turn""#;
-    const SUM: &str = r#","usageScope":"session""#;
+    const SESSION_SCOPE: &str = r#","usageScope":"session""#;
 
     fn event(second: i64, members: &str) -> String {
         record(second, "context.append_loop_event", &format!(r#""event":{{{members}}}"#))
@@ -426,7 +417,10 @@ mod tests {
     #[test]
     fn a_response_counts_once() {
         for (records, expected) in [
-            (vec![step(1, 7), usage(1, TURN, 7), step(2, 7), usage(2, TURN, 7), usage(3, SUM, 14)], vec![7, 7]),
+            (
+                vec![step(1, 7), usage(1, TURN, 7), step(2, 7), usage(2, TURN, 7), usage(3, SESSION_SCOPE, 14)],
+                vec![7, 7],
+            ),
             (
                 vec![usage(1, TURN, 7), step(2, 7), event(3, r#""type":"step.begin""#), usage(4, "", 9), step(5, 9)],
                 vec![7, 9],
@@ -440,12 +434,34 @@ mod tests {
             let session = read("main", &records);
             let expected: Vec<_> = expected.into_iter().map(Some).collect();
             assert_eq!(inputs(&session), expected, "{records:?}");
-            assert!(!session.under_reports && session.totals.is_empty());
+            assert!(!session.under_reports);
         }
-        // Only a sum is left.
-        let session = read("main", &[usage(3, SUM, 14)]);
-        assert_eq!((session.turns.len(), session.totals.len()), (0, 1));
-        assert!(session.under_reports);
+    }
+
+    /// The summary of a compaction. Descriptions of the format state that the record can repeat a sum.
+    #[test]
+    fn a_request_outside_of_turns_is_a_response() {
+        let call = event(3, r#""type":"tool.call","toolCallId":"c1","name":"Bash","args":{}"#);
+        let records =
+            [usage(1, SESSION_SCOPE, 50), event(2, r#""type":"step.begin""#), call, usage(4, SESSION_SCOPE, 60)];
+        let records = [&records[..], &[step(5, 7), usage(5, TURN, 7), usage(6, SESSION_SCOPE, 7)]].concat();
+        let session = read("main", &records);
+        assert_eq!(inputs(&session), [Some(50), Some(60), Some(7)]);
+        assert_eq!((session.tool_calls[0].turn, session.under_reports), (Some(2), false));
+    }
+
+    /// Newer versions write the usage of a response before its calls.
+    #[test]
+    fn calls_after_their_usage_are_of_that_response() {
+        let call = |second, id: &str| {
+            event(second, &format!(r#""type":"tool.call","toolCallId":"{id}","name":"Bash","args":{{}}"#))
+        };
+        let begin = |second| event(second, r#""type":"step.begin""#);
+        let first = [begin(1), usage(2, TURN, 7), call(3, "a"), call(3, "b"), step(4, 7)];
+        let records = [&first[..], &[begin(5), usage(6, TURN, 9), call(7, "c"), step(8, 9)]].concat();
+        let session = read("main", &records);
+        let turns: Vec<_> = session.tool_calls.iter().map(|call| call.turn).collect();
+        assert_eq!((inputs(&session), turns), (vec![Some(7), Some(9)], vec![Some(0), Some(0), Some(1)]));
     }
 
     #[test]

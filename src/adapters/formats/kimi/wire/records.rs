@@ -2,8 +2,10 @@
 
 use serde::Deserialize;
 
+use crate::adapters::engine::RecordErrors;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
+use crate::model::session::Tokens;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -70,6 +72,19 @@ pub(super) struct Usage {
     pub(super) output: Count,
     pub(super) input_cache_read: Count,
     pub(super) input_cache_creation: Count,
+}
+
+impl Usage {
+    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        damage.note_impossible(&[self.input_other, self.output, self.input_cache_read, self.input_cache_creation]);
+        Tokens {
+            input: self.input_other.get(),
+            output: self.output.get(),
+            cache_read: self.input_cache_read.get(),
+            cache_write: self.input_cache_creation.get(),
+            ..Tokens::UNKNOWN
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -21,6 +21,8 @@ pub(in super::super) struct Record<'a> {
     pub(super) thinking_effort: Text<'a>,
     pub(super) provider: Text<'a>,
     pub(super) cwd: Text<'a>,
+    // config.update, profile.bind
+    pub(super) environment_disclosure: Maybe<Environment<'a>>,
     // turn.prompt, turn.steer
     pub(super) input: TextOrBlocks<'a, Part<'a>>,
     pub(super) origin: Origin<'a>,
@@ -34,9 +36,41 @@ pub(in super::super) struct Record<'a> {
     // context.apply_compaction, full_compaction.complete
     pub(super) tokens_before: Count,
     pub(super) tokens_after: Count,
+    // permission.record_approval_result
+    pub(super) tool_call_id: Text<'a>,
+    pub(super) result: Maybe<Approval<'a>>,
     // turn.ended, turn.step.retrying
     pub(super) reason: Text<'a>,
+    pub(super) error: Maybe<Failure<'a>>,
     pub(super) error_message: Text<'a>,
+    pub(super) status_code: Number,
+}
+
+/// What the agent was told of its surroundings.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Environment<'a> {
+    pub(super) cwd: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Approval<'a> {
+    pub(super) decision: Text<'a>,
+}
+
+/// Why a turn ended. The code is a name such as `provider.rate_limit`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Failure<'a> {
+    pub(super) code: Text<'a>,
+    pub(super) message: Text<'a>,
+    pub(super) details: Maybe<FailureDetails>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct FailureDetails {
     pub(super) status_code: Number,
 }
 
