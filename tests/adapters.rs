@@ -9,6 +9,7 @@ mod cline;
 mod cline_session;
 mod codex;
 mod copilot;
+mod crush;
 mod cursor;
 mod gemini;
 mod gh_aw;

@@ -25,7 +25,7 @@
 //! | file change | the path of an `edit`, `multiedit` or `write`; lines `additions`, `removals` of the result's metadata |
 //! | subagent | each session below this one |
 //! | events | `is_summary_message` or `summary_message_id` (compaction), `finish` with `error` or `content_filter` (error), `canceled` (abort), refusals |
-//! | user turns | `user` messages, except in subagents |
+//! | user turns | `user` messages with a text, an image or a file, except in subagents. Shell commands of the user (`shell_command` parts) are none |
 //! | status | the last `finish` of the model: `end_turn` without calls is `success`, `canceled` and `permission_denied` are `aborted`, `error` and `content_filter` are `error`, else `incomplete` |
 //!
 //! *Unknown*: all tokens. `prompt_tokens` and `completion_tokens` are those of the last request only, and what they include differs

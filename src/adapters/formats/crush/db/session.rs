@@ -63,6 +63,10 @@ impl Session {
     }
 
     fn user(&mut self, row: &Row<'_>, parts: &[Part<'_>]) {
+        // What the user typed into the shell (`!ls`) is a message too. The model reads it with the next prompt.
+        if !parts.iter().any(|part| matches!(part.kind.as_str(), "text" | "image_url" | "binary")) {
+            return;
+        }
         self.last = Last::Work;
         // The prompt of a subagent is written by its parent.
         if self.builder.session.parent_session_id.is_none() {

@@ -1,0 +1,39 @@
+//! What the tables contain of Crush's database.
+
+use agentlogs::model::session::Status;
+use serde_json::{Value, json};
+
+use super::tables;
+
+/// Commands that the user gives to the shell (`!ls`) are messages with the user's role.
+#[test]
+fn shell_commands_of_the_user_are_no_prompts() {
+    let message = |id: &str, role: &str, second: u32, part: Value| {
+        let finish =
+            json!({"type": "finish", "data": {"reason": if role == "user" { "stop" } else { "end_turn" }, "time": 0}});
+        json!({
+            "table": "messages", "id": id, "session_id": "s1", "role": role, "parts": [part, finish],
+            "created_at": 1_791_000_000 + second,
+        })
+    };
+    let text = |text: &str| json!({"type": "text", "data": {"text": text}});
+    let image = json!({"type": "binary", "data": {"path": "a.png"}});
+    let command = json!({"type": "shell_command", "data": {"command": "ls", "output": "x", "exit_code": 1}});
+    let session = json!({
+        "table": "sessions", "id": "s1", "message_count": 5, "prompt_tokens": 0, "completion_tokens": 0, "cost": 0.0,
+        "created_at": 1_791_000_000,
+    });
+    let rows = [
+        session,
+        message("a", "user", 0, command.clone()),
+        message("b", "user", 1, text("Fix it.")),
+        message("c", "assistant", 2, text("Fixed.")),
+        message("d", "user", 3, command),
+    ];
+    let log = rows.map(|row| row.to_string()).join("\n");
+    let tables_of = |log: &str| tables(&[log]).sessions.swap_remove(0);
+    let session = tables_of(&log);
+    assert_eq!((session.user_turns, session.session.status), (Some(1), Status::Success));
+    let session = tables_of(&format!("{log}\n{}", message("e", "user", 4, image)));
+    assert_eq!((session.user_turns, session.session.status), (Some(2), Status::Incomplete));
+}
