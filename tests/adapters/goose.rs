@@ -1,5 +1,6 @@
 //! What the tables contain of goose's exports.
 
+use agentlogs::model::session::CallStatus;
 use serde_json::{Value, json};
 
 use super::tables;
@@ -70,4 +71,51 @@ fn an_export_repeats_the_database() {
     let tables = tables(&[database, export(&sums)]);
     assert_eq!((tables.sessions.len(), tables.sessions[0].tokens.total()), (1, Some(1040)));
     assert_eq!(tables.sessions[0].user_turns, Some(1));
+}
+
+/// goose writes the exit code beside the output, and at the end of the text.
+#[test]
+fn commands_have_their_exit_codes() {
+    let call = |tool: &str, value: &Value| {
+        let message = |id: &str, role: &str, block: &Value| {
+            json!({"id": id, "role": role, "created": 1_791_532_800, "content": [block]}).to_string()
+        };
+        let request = json!({"status": "success", "value": {"name": tool, "arguments": {"command": "npm test"}}});
+        let log = [
+            json!({"description": "x", "message_count": 2, "total_tokens": 5, "working_dir": "/work"}).to_string(),
+            message("m1", "assistant", &json!({"type": "toolRequest", "id": "c1", "toolCall": request})),
+            message(
+                "m2",
+                "user",
+                &json!({
+                    "type": "toolResponse", "id": "c1", "toolResult": {"status": "success", "value": value},
+                }),
+            ),
+        ];
+        let call = tables(&[log.join("\n")]).tool_calls.swap_remove(0).call;
+        (call.exit_code.get(), call.status)
+    };
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    for (tool, value, expected) in [
+        (
+            "shell",
+            json!({"content": text("1 failing"), "structuredContent": {"stdout": "", "exit_code": 1}, "isError": false}),
+            (Some(1), CallStatus::Error),
+        ),
+        (
+            "developer__shell",
+            json!({"content": text("x"), "structuredContent": {"exit_code": 0}}),
+            (Some(0), CallStatus::Ok),
+        ),
+        (
+            "shell",
+            json!({"content": text("x\n\nCommand exited with code 101"), "isError": true}),
+            (Some(101), CallStatus::Error),
+        ),
+        ("shell", text("x\n\nCommand exited with code 2"), (None, CallStatus::Ok)),
+        ("shell", json!({"content": text("Command exited with code 1 is what I saw")}), (None, CallStatus::Ok)),
+        ("read_file", json!({"content": text("Command exited with code 1")}), (None, CallStatus::Ok)),
+    ] {
+        assert_eq!(call(tool, &value), expected, "{tool} {value}");
+    }
 }

@@ -26,6 +26,7 @@
 //! | total | `accumulated_*` and `accumulated_cost` of the session; the part beyond the turns is a row of grain `session` |
 //! | tokens | `input_tokens` minus both caches (known since schema 14; before, all of it counts as input), `output_tokens`; the part of `total_tokens` beyond both is reasoning |
 //! | call | `toolRequest`, `toolResponse` in `content_json`: `status`, `isError`; the extension before `__` is its MCP server; the category is `mcp` unless the tool is a common one |
+//! | exit code | `structuredContent.exit_code` of a shell result, or "Command exited with code N" at its end |
 //! | call status | `denied`: "The user has declined to run this tool", "This tool call was denied before execution" |
 //! | file change | the path of an edit or a write; of an edit the lines of `old_str` and `new_str` |
 //! | events | `is_compaction`, `conversationCompacted`; answers that begin with "Ran into this error" or "Network error:" (error); refusals |

@@ -4,9 +4,10 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::usage::{Included, uncached};
+use crate::adapters::shared::blocks::TextBlock;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
+use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
 use crate::model::session::Tokens;
 
 /// A row of any table, or a line of a session file.
@@ -120,10 +121,31 @@ pub(super) struct Call<'a> {
     pub(super) arguments: Raw<'a>,
 }
 
+/// A result of a tool. A command's exit code is in `structured_content`, and at the end of the text if the command failed.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct ToolResult {
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+pub(super) struct ToolResult<'a> {
     pub(super) is_error: Flag,
+    content: TextOrBlocks<'a, TextBlock<'a>>,
+    structured_content: Maybe<CommandResult>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct CommandResult {
+    exit_code: Number,
+}
+
+impl ToolResult<'_> {
+    /// The exit code of a command.
+    pub(super) fn exit_code(&self) -> Option<i64> {
+        let stated = self.structured_content.get().and_then(|it| it.exit_code.whole());
+        stated.or_else(|| {
+            let text = self.content.blocks.last()?.text.as_str();
+            let (_, code) = text.trim_end().rsplit_once("Command exited with code ")?;
+            code.trim_end_matches('.').parse().ok()
+        })
+    }
 }
 
 /// Arguments of `text_editor`.

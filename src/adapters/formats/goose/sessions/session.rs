@@ -182,9 +182,14 @@ impl Session {
     fn result(&mut self, block: &Block<'_>, at: At) {
         let Some(index) = self.builder.call_index(block.id.as_str()) else { return };
         let outcome = &block.tool_result;
-        let is_error = outcome.status.as_str() == "error" || outcome.value.read::<ToolResult>().is_error.is_true();
+        let result: ToolResult<'_> = outcome.value.read();
+        let is_error = outcome.status.as_str() == "error" || result.is_error.is_true();
         let output = if outcome.value.is_empty() { outcome.error } else { outcome.value };
         self.builder.result(index, output, at.time, CallStatus::from_error(is_error));
+        let call = &mut self.builder.session.tool_calls[index];
+        if call.category == "shell" {
+            call.exit_code = result.exit_code().into();
+        }
         let text = output.text();
         let refusals = ["The user has declined to run this tool", "This tool call was denied before execution"];
         if refusals.iter().any(|words| text.contains(words)) {
