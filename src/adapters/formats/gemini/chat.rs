@@ -229,6 +229,11 @@ mod tests {
         let refused = read(&[PROMPT, &with_call("cancelled")]);
         assert_eq!((refused.status, refused.tool_calls[0].status), (Status::Incomplete, CallStatus::Denied));
         assert_eq!(read(&[&with_call("executing")]).tool_calls[0].status, CallStatus::Incomplete);
+        let unasked = with_call("error").replace(
+            "User did not allow tool call",
+            "Tool execution for \\\"Shell\\\" requires user confirmation, which is not supported in non-interactive mode.",
+        );
+        assert_eq!(read(&[PROMPT, &unasked]).tool_calls[0].status, CallStatus::Denied);
     }
 
     #[test]

@@ -197,7 +197,13 @@ fn parts_of(content: Raw<'_>) -> Vec<Part<'_>> {
 }
 
 /// The texts of a refusal, by the user or by a rule. Other calls are cancelled because the user stopped the whole answer.
-pub(crate) const REFUSALS: [&str; 3] = ["User did not allow tool call", "User denied execution", "denied by policy"];
+pub(crate) const REFUSALS: [&str; 4] = [
+    "User did not allow tool call",
+    "User denied execution",
+    "denied by policy",
+    // Without a terminal, the user cannot be asked.
+    "requires user confirmation, which is not supported in non-interactive mode",
+];
 
 /// The exit code in the result that the model gets of a command.
 pub(crate) fn exit_code(output: &str) -> Option<i64> {

@@ -251,7 +251,7 @@ impl Chat {
                 let is_subagent = event.subagent_name.some().is_some();
                 if !is_subagent {
                     self.last = Ending::End;
-                    self.builder.fail(event.status_code.whole(), message);
+                    self.builder.fail_named(event.status_code.whole(), event.error_type.as_str(), message);
                 }
                 let row = self.builder.event(EventKind::Error, At { line, time });
                 row.code = event.error_type.owned();
