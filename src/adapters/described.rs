@@ -2,7 +2,7 @@
 //! (such as `cline-session`), and those that a user adds to the configuration
 //! (docs/configuration.md#formats-of-your-own).
 
-pub use self::description::{Calls, Description, Facts, Results, SessionFrom, TokenPaths};
+pub use self::description::{Calls, Description, Facts, Outcome, Results, SessionFrom, TokenPaths};
 use self::path::Place;
 use self::session::Session;
 use crate::adapters::engine::api::{Adapter, LoopInput, RecordLoop};

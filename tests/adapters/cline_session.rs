@@ -1,6 +1,6 @@
 //! What the tables contain of sessions of Cline's SDK, which have several files.
 
-use agentlogs::model::session::Status;
+use agentlogs::model::session::{CallStatus, Operation, Status};
 use serde_json::{Value, json};
 
 use super::tables;
@@ -63,4 +63,85 @@ fn the_manifest_states_how_a_session_ended() {
 fn another_version_is_unknown() {
     let next = messages("lead", &[answer("m1", 130, 9)]).replace("\"version\":1", "\"version\":2");
     assert!(super::sessions(&next).is_empty());
+}
+
+/// A request with one call, and the message with its result.
+fn call(id: &str, tool: &str, input: &Value, result: &Value) -> [Value; 2] {
+    let mut request = answer(&format!("m-{id}"), 130, 9);
+    request["content"] = json!([{"type": "tool_use", "id": id, "name": tool, "input": input}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": id, "name": tool, "content": result}]);
+    [request, json!({"id": format!("r-{id}"), "role": "user", "ts": 1_792_400_405_000_i64, "content": result})]
+}
+
+/// The tools catch the errors of what they do: `is_error` is only set if a tool itself failed.
+#[test]
+fn a_call_failed_if_a_part_of_it_did() {
+    let error =
+        json!({"query": "npm test", "result": "1 failing", "error": "Command exited with code 1", "success": false});
+    let listed = json!({"query": "ls", "result": "cart.ts", "success": true});
+    let result = |result: &Value| Value::from(result.to_string());
+    let edited = result(&json!({"query": "edit:/w/cart.ts", "result": "Edited", "success": true}));
+    let refused =
+        result(&json!({"query": "edit:/w/cart.ts", "result": "", "error": "No replacement", "success": false}));
+    let edit = |old: &str| json!({"path": "/w/cart.ts", "old_text": old, "new_text": "b\nc"});
+    let read = json!([{"query": "/w/cart.ts", "result": "1 | a", "success": true}]);
+    let calls = [
+        call("t1", "run_commands", &json!({"commands": ["ls", "npm test"]}), &json!([listed, error])),
+        call("t2", "editor", &edit("x"), &refused),
+        call("t3", "editor", &edit("a"), &edited),
+        call("t4", "editor", &json!({"path": "/w/new.ts", "new_text": "a\n"}), &edited),
+        call("t5", "editor", &json!({"path": "/w/cart.ts", "new_text": "a\nb\n", "insert_line": 1}), &edited),
+        call("t6", "read_files", &json!({"files": [{"path": "/w/cart.ts"}, {"path": "/w/b.ts"}]}), &read),
+        call("t7", "fetch_web_content", &json!({"requests": [{"url": "https://example.com/a", "prompt": "p"}]}), &read),
+    ];
+    let log = messages("lead", &calls.concat());
+    let session = super::sessions(&log).swap_remove(0);
+    let found: Vec<_> =
+        session.tool_calls.iter().map(|it| (it.category.as_str(), it.status, it.target.as_deref())).collect();
+    assert_eq!(
+        found,
+        [
+            ("shell", CallStatus::Error, Some("ls")),
+            ("edit", CallStatus::Error, Some("/w/cart.ts")),
+            ("edit", CallStatus::Ok, Some("/w/cart.ts")),
+            ("write", CallStatus::Ok, Some("/w/new.ts")),
+            ("edit", CallStatus::Ok, Some("/w/cart.ts")),
+            ("read", CallStatus::Ok, Some("/w/cart.ts")),
+            ("web", CallStatus::Ok, Some("example.com")),
+        ]
+    );
+    assert_eq!(session.tool_calls[0].exit_code.get(), Some(1));
+    let changes = session.file_changes.iter();
+    let changes: Vec<_> =
+        changes.map(|it| (it.path.as_str(), it.operation, it.lines_added, it.lines_removed)).collect();
+    let (update, create) = (Some(Operation::Update), Some(Operation::Create));
+    assert_eq!(
+        changes,
+        [
+            ("/w/cart.ts", update, Some(2), Some(1)),
+            ("/w/new.ts", create, Some(1), Some(0)),
+            ("/w/cart.ts", update, Some(2), Some(0)),
+        ]
+    );
+}
+
+/// Cline writes notices, summaries and requests to go on in the name of the user.
+#[test]
+fn what_the_program_writes_is_no_prompt() {
+    let user = |id: &str, kind: Value, text: &str| json!({"id": id, "role": "user", "metadata": {"kind": kind}, "content": [{"type": "text", "text": text}]});
+    let log = messages(
+        "lead",
+        &[
+            user("m0", json!("compaction_summary"), "The cart was read."),
+            user("m1", Value::Null, "<user_input mode=\"act\">Fix the test.</user_input>"),
+            answer("m2", 130, 9),
+            user("m3", json!("loop_detection_notice"), "You repeat yourself."),
+            answer("m4", 131, 9),
+            user("m5", Value::Null, "[TASK RESUMPTION] Please continue where you left off."),
+            answer("m6", 132, 9),
+        ],
+    );
+    let session = super::sessions(&log).swap_remove(0);
+    assert_eq!((session.prompts.len(), session.prompt.as_deref()), (1, Some("Fix the test.")));
+    assert_eq!((session.turns.len(), session.status), (3, Status::Success));
 }

@@ -4,6 +4,8 @@ use serde::Deserialize;
 
 use super::path::Place;
 use crate::adapters::engine::Probe;
+use crate::adapters::shared::at::At;
+use crate::adapters::shared::builder::Builder;
 use crate::json::Raw;
 
 /// A kind of records, or of documents with records.
@@ -27,6 +29,8 @@ pub struct Description {
     pub responses: &'static [&'static str],
     /// The values of `role` for prompts that a human typed.
     pub prompts: &'static [&'static str],
+    /// What the human typed, from the record of a prompt and its text; `None` if a program wrote it. Only for formats of this program.
+    pub typed: Option<fn(&Probe<'_>, &str) -> Option<String>>,
     /// The id of a response.
     pub message_id: &'static str,
     /// Whether the id is unique in all sessions, as that of a provider: a record with an id is a response, also without counts, and
@@ -145,6 +149,8 @@ pub struct Calls {
     pub arguments: &'static str,
     /// The form of the arguments that archives contain, if it is another one than in the log. Only for formats of this program.
     pub arguments_form: Option<fn(Raw<'_>) -> String>,
+    /// Adds what the arguments of a call contain under names of the format's own. Only for formats of this program.
+    pub own_arguments: Option<fn(&mut Builder, usize, Raw<'_>, At)>,
     /// Tools whose call ends the session as an answer does.
     pub ends: &'static [&'static str],
 }
@@ -166,8 +172,19 @@ pub struct Results {
     pub name: &'static str,
     /// In an element or record: `true` if the call failed.
     pub error: &'static str,
+    /// How a call ended, from what the tool returned. Only for formats of this program.
+    pub outcome: Option<fn(Raw<'_>) -> Outcome>,
     /// Whether only the elements at the end of `list` are results: the list is that of a request, and contains earlier results too.
     pub at_end: bool,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether the call failed.
+    pub is_error: bool,
+    /// The exit status of its command.
+    pub exit_code: Option<i64>,
 }
 
 impl Facts {
@@ -196,14 +213,31 @@ impl TokenPaths {
 
 impl Calls {
     /// No call.
-    pub const NONE: Self =
-        Self { list: "", only: None, id: "", name: "", arguments: "", arguments_form: None, ends: &[] };
+    pub const NONE: Self = Self {
+        list: "",
+        only: None,
+        id: "",
+        name: "",
+        arguments: "",
+        arguments_form: None,
+        own_arguments: None,
+        ends: &[],
+    };
 }
 
 impl Results {
     /// No result.
-    pub const NONE: Self =
-        Self { roles: &[], list: "", only: None, call: "", content: "", name: "", error: "", at_end: false };
+    pub const NONE: Self = Self {
+        roles: &[],
+        list: "",
+        only: None,
+        call: "",
+        content: "",
+        name: "",
+        error: "",
+        outcome: None,
+        at_end: false,
+    };
 }
 
 impl Description {
@@ -218,6 +252,7 @@ impl Description {
         role: "",
         responses: &[],
         prompts: &[],
+        typed: None,
         message_id: "",
         message_id_is_global: false,
         model: "",

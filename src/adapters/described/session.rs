@@ -138,8 +138,11 @@ impl Session {
             }
         } else if description.prompts.contains(&role) && !has_results {
             let words = words(place, description.text);
-            let name = place.text(description.message_id).map_or_else(|| self.ordinal("prompt"), Cow::into_owned);
-            self.builder.prompt_as(Identity::Session(name.as_str().into()), Some(&words));
+            let typed = description.typed.map_or(Some(words.clone()), |typed| typed(place.record, &words));
+            if let Some(words) = typed {
+                let name = place.text(description.message_id).map_or_else(|| self.ordinal("prompt"), Cow::into_owned);
+                self.builder.prompt_as(Identity::Session(name.as_str().into()), Some(&words));
+            }
             self.last = Last::Work;
         } else if has_results && !description.is_subagent {
             self.last = Last::Work;
@@ -240,6 +243,9 @@ impl Session {
             let index = self.builder.call_of(turn, &id, &name, arguments, record.at);
             self.describe(record.description, index, &name, Some(arguments));
             self.builder.arguments(index, arguments);
+            if let Some(own_arguments) = calls.own_arguments {
+                own_arguments(&mut self.builder, index, arguments, record.at);
+            }
             let call = &mut self.builder.session.tool_calls[index];
             call.args_bytes = logged.len().or(call.args_bytes.get()).into();
             self.open_calls.push(index);
@@ -281,10 +287,14 @@ impl Session {
             None => self.builder.call_index(&id),
         };
         if let Some(call) = call {
-            let is_error = element.raw(results.error).read::<Flag>().is_true();
+            let content = element.raw(results.content);
+            let outcome = results.outcome.map(|outcome| outcome(content)).unwrap_or_default();
+            let is_error = outcome.is_error || element.raw(results.error).read::<Flag>().is_true();
             // The time of a response is after the results in its request.
             let time = record.at.time.filter(|_| !results.at_end);
-            self.builder.result(call, element.raw(results.content), time, CallStatus::from_error(is_error));
+            self.builder.result(call, content, time, CallStatus::from_error(is_error));
+            let call = &mut self.builder.session.tool_calls[call];
+            call.exit_code = outcome.exit_code.or(call.exit_code.get()).into();
         }
     }
 

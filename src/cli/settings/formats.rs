@@ -142,6 +142,7 @@ impl Entry {
             role: kept(&self.role),
             responses: kept_list(&self.responses),
             prompts: kept_list(&self.prompts),
+            typed: None,
             message_id: kept(&self.message_id),
             message_id_is_global: self.message_id_is_global,
             model: kept(&self.model),
@@ -166,6 +167,7 @@ impl Entry {
                 name: kept(&calls.name),
                 arguments: kept(&calls.arguments),
                 arguments_form: None,
+                own_arguments: None,
                 ends: kept_list(&calls.ends),
             }),
             results: self.results.as_ref().map(|results| Results {
@@ -176,6 +178,7 @@ impl Entry {
                 content: kept(&results.content),
                 name: kept(&results.name),
                 error: kept(&results.error),
+                outcome: None,
                 at_end: results.at_end,
             }),
         };

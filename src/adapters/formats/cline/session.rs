@@ -16,8 +16,11 @@
 //! | turn | an assistant's message with `metrics`, by its id |
 //! | tokens | `inputTokens` minus both caches, `outputTokens`, `cacheReadTokens`, `cacheWriteTokens` (6,538 = 3 + 6,535 in Cline's own test) |
 //! | cost | `metrics.cost` |
-//! | model, provider, time | `modelInfo`, `ts`: a prompt has no time |
-//! | call | `tool_use` and `tool_result` blocks; `is_error` |
+//! | model, provider, time | `modelInfo`, `ts` |
+//! | user turns | messages of the `user` without results. Those that a program wrote are none: by the `kind` and `displayRole` of their `metadata`, and texts such as `[TASK RESUMPTION]`. A prompt that a compaction added its notice to is one |
+//! | call | `tool_use` and `tool_result` blocks. `run_commands`, `read_files` and `fetch_web_content` do several things in one call, whose target is the first of them |
+//! | call status, exit code | `error`: `is_error`, which is only set if the tool itself failed, or `success` `false` in any of the results in the content. Exit code: the first `Command exited with code N` in their `error` |
+//! | file change | of `editor` (lines of `old_text` and `new_text`; without `old_text` and `insert_line` it created the file) and `apply_patch` |
 //! | subagent | turns and calls of files whose `agent` is `subagent` or `teammate` |
 //! | cwd, entrypoint, exit code | the manifest: `cwd`, `source`, `exit_code` |
 //! | status | `status` of the manifest: `completed`, `failed`, `cancelled`; else the last message: an answer is `success`, a call `incomplete` |
@@ -29,6 +32,10 @@ use crate::adapters::described;
 use crate::adapters::described::{Calls, Description, Facts, Results, TokenPaths};
 use crate::adapters::engine::Adapter;
 use crate::model::places::Place;
+use crate::model::session::Capabilities;
+
+mod prompts;
+mod tools;
 
 /// `SESSION.messages.json`.
 const MESSAGES: Description = Description {
@@ -39,6 +46,7 @@ const MESSAGES: Description = Description {
     role: "role",
     responses: &["assistant"],
     prompts: &["user"],
+    typed: Some(prompts::typed),
     message_id: "id",
     model: "modelInfo.id",
     provider: "modelInfo.provider",
@@ -53,12 +61,14 @@ const MESSAGES: Description = Description {
     },
     input_includes_cache: true,
     cost: "metrics.cost",
+    categories: &[("editor", "edit")],
     calls: Some(Calls {
         list: "content",
         only: Some(("type", "tool_use")),
         id: "id",
         name: "name",
         arguments: "input",
+        own_arguments: Some(tools::arguments),
         ..Calls::NONE
     }),
     results: Some(Results {
@@ -67,6 +77,7 @@ const MESSAGES: Description = Description {
         call: "tool_use_id",
         content: "content",
         error: "is_error",
+        outcome: Some(tools::outcome),
         ..Results::NONE
     }),
     ..Description::NOTHING
@@ -104,7 +115,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     runtime: "cline",
     about: "Cline CLI and SDK, data/sessions/*/*.messages.json (from sources)",
     tested: None,
-    capabilities: MESSAGES.capabilities(),
+    capabilities: MESSAGES.capabilities().and(Capabilities::FILE_CHANGES),
     places: &[
         Place::variable("CLINE_DIR", ".cline", "data/sessions"),
         Place::only_variable("CLINE_DATA_DIR", "sessions"),
