@@ -344,11 +344,21 @@ impl Builder {
     }
 
     /// Returns the session, without the changes of calls that did not end well, and with the skill of each response.
-    pub fn finish(mut self) -> SessionResult {
+    pub fn finish(self) -> SessionResult {
+        self.finish_with_changes_of(&[CallStatus::Ok])
+    }
+
+    /// As [`Self::finish`], for a log that is a part of a session: the result of a call may be in another log, so that the ledger removes
+    /// the changes of calls that did not end well.
+    pub fn finish_part(self) -> SessionResult {
+        self.finish_with_changes_of(&[CallStatus::Ok, CallStatus::Incomplete])
+    }
+
+    fn finish_with_changes_of(mut self, statuses: &[CallStatus]) -> SessionResult {
         self.session.tool_calls.iter_mut().for_each(|call| fail_with_exit_code(call));
         let (calls, changes) = (&self.session.tool_calls, &mut self.session.file_changes);
         let before = changes.len();
-        changes.retain(|change| change.call.is_none_or(|call| calls[call].status == CallStatus::Ok));
+        changes.retain(|change| change.call.is_none_or(|call| statuses.contains(&calls[call].status)));
         // Failed patches may have added thousands.
         if changes.len() < before / 2 {
             changes.shrink_to_fit();

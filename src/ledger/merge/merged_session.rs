@@ -56,6 +56,9 @@ impl MergedSession {
             merged.add_part(part, &mut known, kind);
             origin.own += merged.row_count() - known_rows;
         }
+        // Where each record is a file, the one with the call does not show that it failed.
+        let calls = &merged.calls;
+        merged.changes.retain(|(_, change)| change.call.is_none_or(|call| calls[call].1.status == CallStatus::Ok));
         merged
     }
 
@@ -186,7 +189,8 @@ fn merge_turn(known: &mut Turn, copy: Turn) {
     }
 }
 
-/// Merges a copy of a call: the copy with an end replaces the one without.
+/// Merges a copy of a call: the copy with an end replaces the one without. Where each record is a file, one has the arguments and the
+/// other the result.
 fn merge_call(known: &mut Box<ToolCall>, mut copy: Box<ToolCall>) {
     if known.status == CallStatus::Incomplete && copy.status != CallStatus::Incomplete {
         mem::swap(known, &mut copy);
@@ -201,17 +205,17 @@ fn merge_call(known: &mut Box<ToolCall>, mut copy: Box<ToolCall>) {
         agent: _,
         is_subagent: _,
         tool: _,
-        category: _,
-        mcp_server: _,
+        category,
+        mcp_server,
         occurred_at,
         ended_at,
         duration_ms,
         status: _,
         exit_code: _,
-        args_bytes: _,
+        args_bytes,
         result_bytes: _,
-        target: _,
-        args: _,
+        target,
+        args,
         result: _,
         args_hash,
         command_kind,
@@ -220,6 +224,12 @@ fn merge_call(known: &mut Box<ToolCall>, mut copy: Box<ToolCall>) {
         sign,
         commits,
     } = *copy;
+    if known.args_bytes.get().is_none() && args_bytes.get().is_some() {
+        (known.category, known.args_bytes) = (category, args_bytes);
+        known.mcp_server = mcp_server.or(known.mcp_server.take());
+        known.target = target.or(known.target.take());
+        known.args = args.or(known.args.take());
+    }
     known.args_hash = known.args_hash.get().or(args_hash.get()).into();
     known.command_kind = known.command_kind.or(command_kind);
     known.result_failed_tests = known.result_failed_tests.or(result_failed_tests);
@@ -234,6 +244,7 @@ fn merge_call(known: &mut Box<ToolCall>, mut copy: Box<ToolCall>) {
         known.occurred_at = ended_at.and(occurred_at).or(known.occurred_at);
         (known.duration_ms, known.ended_at) = (duration_ms, ended_at);
     }
+    known.occurred_at = known.occurred_at.or(occurred_at);
 }
 
 #[cfg(test)]
