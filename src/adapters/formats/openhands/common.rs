@@ -3,6 +3,7 @@
 use crate::adapters::engine::Probe;
 use crate::model::session::Capabilities;
 
+mod acp;
 pub(super) mod conversation;
 pub(super) mod records;
 

@@ -10,14 +10,16 @@
 //! | what | from |
 //! | --- | --- |
 //! | session | the directory of the conversation, else a hash of the first event: no event names it |
-//! | model, cwd | `agent.llm.model`, `workspace.working_dir` of the state; the model also of `stats` |
+//! | model, cwd | `agent.llm.model`, `workspace.working_dir` of the state; the model also of `stats`. `acp-managed` is none |
 //! | turn | each `llm_response_id` of an `ActionEvent` (parallel calls are one response) or of an agent's `MessageEvent` |
 //! | tokens | `stats.usage_to_metrics` (formerly `service_to_metrics`), running totals for each use of a model. A turn is what the agent's total grew by before it, in a log with several events; all that is left of the last totals is a row of grain `session` for each model |
 //! | input | `prompt_tokens` minus cache reads and writes, unless they are more than it (litellm, 4 of 4) |
 //! | cost | `accumulated_cost`, if not 0 |
 //! | call | `ActionEvent`, with the results of `ObservationEvent` and `AgentErrorEvent` by `tool_call_id` |
+//! | call of another agent | `ACPToolCallEvent`, where OpenHands runs Claude Code, Codex or others: one call by `tool_call_id`, of which the last event is right. The protocol has no names of tools: the tool is its `tool_kind`, for the kind `other` its title if that is one word. Its response is not known |
 //! | call status | `error`: `is_error`, an exit code above 0 (the two are independent), `AgentErrorEvent`; `denied`: `UserRejectObservation` |
-//! | file change | of `file_editor`: the path, lines of `old_str` and `new_str` |
+//! | file change | of `file_editor`: the path, lines of `old_str` and `new_str`; of another agent: blocks of type `diff`, of which one without `old_text` writes the file |
+//! | subagent | `delegate`; of another agent a call that `parent_tool_call_id` of others names, or with a `subagent_type` |
 //! | events | `Condensation` (compaction), `ConversationErrorEvent` (error), `InterruptEvent` (abort), refusals |
 //! | status | the last `execution_status`: `finished` is `success`, `error` and `stuck` are `error`, others `incomplete`; without one, the last message or `finish` |
 //!

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::records::{Event, FullState, Metrics, Observation, Stats, text_of};
+use super::records::{Agent, Event, FullState, Metrics, Observation, PLACEHOLDER, Stats, text_of};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief, money};
@@ -59,7 +59,7 @@ impl Conversation {
     /// Adds the state that a conversation is saved with.
     pub(in crate::adapters::formats::openhands) fn state(&mut self, event: &Event<'_>, damage: &mut RecordErrors) {
         let session = &mut self.builder.session;
-        session.model = event.agent.get().and_then(|agent| agent.llm.model.owned());
+        session.model = event.agent.get().and_then(Agent::model);
         session.cwd = event.workspace.get().and_then(|workspace| workspace.working_dir.owned());
         if let Some(stats) = usage::present(&event.stats, damage) {
             self.stats(stats, damage);
@@ -78,7 +78,10 @@ impl Conversation {
         let time = event.timestamp.0;
         self.builder.extend_to(time);
         self.last_line = line;
-        let kind = if event.kind.some().is_some() {
+        let kind = if event.kind.as_str() == "ACPToolCallEvent" {
+            self.acp_call(raw, At { line, time });
+            RecordKind::Known
+        } else if event.kind.some().is_some() {
             self.event_of_sdk(event, line, damage)
         } else {
             self.earlier_event(event, raw, line, damage)
@@ -143,7 +146,6 @@ impl Conversation {
             | "PauseEvent"
             | "TokenEvent"
             | "StreamingDeltaEvent"
-            | "ACPToolCallEvent"
             | "HookExecutionEvent"
             | "LLMCompletionLogEvent" => {}
             _ => return RecordKind::Unknown,
@@ -218,7 +220,14 @@ impl Conversation {
         self.end_call(call, content, exit_code, is_error, time);
     }
 
-    fn end_call(&mut self, call: usize, content: Raw<'_>, exit_code: Option<i64>, is_error: bool, time: Option<Time>) {
+    pub(super) fn end_call(
+        &mut self,
+        call: usize,
+        content: Raw<'_>,
+        exit_code: Option<i64>,
+        is_error: bool,
+        time: Option<Time>,
+    ) {
         // -1 is not an exit status: the command did not run, or runs on.
         let exit_code = exit_code.filter(|code| *code >= 0);
         let has_failed = is_error || exit_code.is_some_and(|code| code != 0);
@@ -241,7 +250,7 @@ impl Conversation {
                     self.stats(stats, damage);
                 }
                 let session = &mut self.builder.session;
-                session.model = state.agent.get().and_then(|it| it.llm.model.owned()).or_else(|| session.model.take());
+                session.model = state.agent.get().and_then(Agent::model).or_else(|| session.model.take());
                 let cwd = state.workspace.get().and_then(|it| it.working_dir.owned());
                 session.cwd = cwd.or_else(|| session.cwd.take());
                 self.status(state.execution_status.as_str());
@@ -279,7 +288,7 @@ impl Conversation {
             return;
         }
         let model = metrics.model_name.owned().or_else(|| counts.and_then(|counts| counts.model.owned()));
-        let model = model.filter(|model: &Symbol| model != "default");
+        let model = model.filter(|model: &Symbol| model != "default" && model != PLACEHOLDER);
         let known = self.running.iter_mut().find(|running| running.usage == usage);
         let before = known.as_ref().map_or(Tokens::UNKNOWN, |running| running.tokens);
         // The first total of a part contains responses before it.
@@ -450,7 +459,7 @@ impl Conversation {
             });
         }
         self.builder.end(self.last);
-        self.builder.finish()
+        if self.is_part { self.builder.finish_part() } else { self.builder.finish() }
     }
 }
 

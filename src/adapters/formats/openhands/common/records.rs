@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::usage::{Included, uncached};
+use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Pairs, Text, When};
 use crate::model::session::Tokens;
@@ -118,6 +119,16 @@ pub(in crate::adapters::formats::openhands) struct ModelResponse<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct Agent<'a> {
     pub(in crate::adapters::formats::openhands) llm: Llm<'a>,
+}
+
+/// In the place of a model that is not known, where another program runs the agent (`acp_agent.py`).
+pub(in crate::adapters::formats::openhands) const PLACEHOLDER: &str = "acp-managed";
+
+impl Agent<'_> {
+    /// The model that the agent uses.
+    pub(in crate::adapters::formats::openhands) fn model(&self) -> Option<Symbol> {
+        self.llm.model.owned().filter(|model: &Symbol| model != PLACEHOLDER)
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
