@@ -10,12 +10,12 @@
 //!
 //! Inspect AI's logs of evaluations: one JSON document, or `.eval`, a zip archive whose members `samples/ID_epoch_N.json` are logs of
 //! their own. Recognised by `version`, `eval` (with `task` and `run_id`) and `plan`; a sample by `id`, `epoch`, `input`, `target` and
-//! `events`. The summaries and reductions of an `.eval` are `auxiliary`; its header contains no session. Seen: 4 logs with 18
-//! samples, 0.3.42 to 0.3.95; Gemini's counts in 0.3.136.
+//! `events`, before 0.3.42 `transcript.events`. The summaries and reductions of an `.eval` are `auxiliary`; its header contains no session. Seen: 4 logs with 18
+//! samples, 0.3.42 to 0.3.95, and 2 before; Gemini's counts in 0.3.136.
 //!
 //! | what | from |
 //! | --- | --- |
-//! | session | a sample in an epoch: `uuid`, else a hash of the time of its first event with `id` and `epoch`, so that both forms of a log have the same. `id`, `epoch` and the task are labels (`sample`, `epoch`, also as `attempt`, `task`; in `.eval` the task is that of the archive's name) |
+//! | session | a sample in an epoch: `uuid`, else a hash of the time of its first event with `id` and `epoch`, so that both forms of a log have the same; without events, of `eval.created` and `eval.task_id`, which are in the name of `.eval` as well. `id`, `epoch` and the task are labels (`sample`, `epoch`, also as `attempt`, `task`; in `.eval` the task is that of the archive's name) |
 //! | model, version, repository | `eval.model`, `packages.inspect_ai`, `revision.origin`: not in the members of `.eval` |
 //! | turn | each `model` event with output, unless `cache` is `read` (Inspect's own cache, not billed): `model`, `completed`, `working_time`, `stop_reason` |
 //! | tokens | `output.usage`, by the convention whose sum is `total_tokens`: input with or without cached tokens (OpenAI until 2025 with, 5 of 5), output with or without reasoning (Gemini without). Without a total: cached tokens outside of the input, reasoning inside of the output |
@@ -64,7 +64,8 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     places: &[Place::only_variable("INSPECT_LOG_DIR", "")],
     claims: |probe| {
         let is_log = probe.has_all(&["version", "eval", "plan"]) && probe.object("eval").has_all(&["task", "run_id"]);
-        let is_sample = probe.has_all(&["id", "epoch", "input", "target"]) && is_list(probe, "events");
+        let has_events = is_list(probe, "events") || is_list(&probe.object("transcript"), "events");
+        let is_sample = probe.has_all(&["id", "epoch", "input", "target"]) && has_events;
         6 * u32::from(is_log || is_sample)
     },
     parse: session_records::<Logs>,
@@ -91,16 +92,17 @@ impl SessionRecords for Logs {
         damage: &mut RecordErrors,
     ) -> RecordKind {
         let mut places = Places::new(line);
+        let transcript = document.transcript.get().map_or(Raw::default(), |transcript| transcript.events);
         if let Some(eval) = document.eval.get() {
             // The header of `.eval` contains no samples.
             let samples: Vec<Raw<'_>> = document.samples.read();
             for raw in samples {
                 let number = places.line_of(raw);
-                let sample = Sample::new(&log.context, raw.read(), number);
+                let sample = Sample::new(&log.context, raw.read(), Some(eval), number);
                 log.sessions.push(sample.read(Some(eval), document.status.as_str(), &mut places, damage));
             }
-        } else if document.events.0.first() == Some(&b'[') {
-            let sample = Sample::new(&log.context, Raw(line.bytes).read(), line.number);
+        } else if [document.events, transcript].iter().any(|events| events.0.first() == Some(&b'[')) {
+            let sample = Sample::new(&log.context, Raw(line.bytes).read(), None, line.number);
             log.sessions.push(sample.read(None, "", &mut places, damage));
         } else {
             return RecordKind::Unknown;

@@ -100,5 +100,6 @@ pub(super) fn text_of(content: Raw<'_>) -> String {
     } else {
         String::new()
     };
-    if text.starts_with("attachment://") { String::new() } else { text }
+    let is_attachment = ["attachment://", "tc://"].iter().any(|scheme| text.starts_with(scheme));
+    if is_attachment { String::new() } else { text }
 }

@@ -15,12 +15,22 @@ pub(super) struct Document<'a> {
     pub(super) samples: Raw<'a>,
     /// Only in a sample.
     pub(super) events: Raw<'a>,
+    pub(super) transcript: Maybe<Transcript<'a>>,
+}
+
+/// The events of a sample, in versions before 0.3.42.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Transcript<'a> {
+    pub(super) events: Raw<'a>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Eval<'a> {
     pub(super) task: Text<'a>,
+    pub(super) task_id: Text<'a>,
+    pub(super) created: Text<'a>,
     pub(super) model: Text<'a>,
     pub(super) packages: Packages<'a>,
     pub(super) revision: Maybe<Revision<'a>>,
@@ -48,13 +58,22 @@ pub(super) struct SampleRecord<'a> {
     pub(super) uuid: Text<'a>,
     pub(super) input: Raw<'a>,
     pub(super) scores: Raw<'a>,
-    pub(super) events: Raw<'a>,
+    events: Raw<'a>,
+    transcript: Maybe<Transcript<'a>>,
     pub(super) error: Maybe<SampleError<'a>>,
     pub(super) limit: Maybe<Limit<'a>>,
     /// In seconds.
     pub(super) total_time: Number,
     pub(super) started_at: When,
     pub(super) completed_at: When,
+}
+
+impl<'a> SampleRecord<'a> {
+    /// The events in their order.
+    pub(super) fn events(&self) -> Vec<Raw<'a>> {
+        let of_transcript = || self.transcript.get().map_or(Raw::default(), |transcript| transcript.events);
+        if self.events.is_empty() { of_transcript().read() } else { self.events.read() }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]

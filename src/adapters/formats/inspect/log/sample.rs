@@ -44,7 +44,8 @@ pub(super) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    pub(super) fn new(context: &Context, record: SampleRecord<'a>, line: i64) -> Self {
+    /// A sample. `eval` is that of the document, if it contains the sample.
+    pub(super) fn new(context: &Context, record: SampleRecord<'a>, eval: Option<&Eval<'_>>, line: i64) -> Self {
         #[derive(Debug, Default, Deserialize)]
         #[serde(default, bound(deserialize = "'de: 'a"))]
         struct Timed<'a> {
@@ -54,9 +55,10 @@ impl<'a> Sample<'a> {
         let epoch = record.epoch.rounded().unwrap_or(1);
         let id = record.uuid.owned().unwrap_or_else(|| {
             // The same for `.eval` and the document that was converted from it.
-            let events: Vec<Raw<'_>> = record.events.read();
-            let first: Timed<'_> = events.first().map(|event| event.read()).unwrap_or_default();
-            hashed_id(format!("{} {sample} {epoch}", first.timestamp.as_str()).as_bytes())
+            let first: Timed<'_> = record.events().first().map(|event| event.read()).unwrap_or_default();
+            let time = first.timestamp.some().map(str::to_owned);
+            let time = time.unwrap_or_else(|| evaluation(eval, context, record.input));
+            hashed_id(format!("{time} {sample} {epoch}").as_bytes())
         });
         let mut builder = Builder::new(context, id, line);
         let labels = &mut builder.session.labels;
@@ -92,8 +94,7 @@ impl<'a> Sample<'a> {
         self.builder.extend_to(self.record.completed_at.0);
         let prompt = text_of(self.record.input);
         self.builder.prompt_as(Identity::Session("input".into()), Some(prompt.as_str()));
-        let events: Vec<Raw<'a>> = self.record.events.read();
-        for raw in events {
+        for raw in self.record.events() {
             let line = places.line_of(raw);
             self.event(raw, line, false, damage);
         }
@@ -294,6 +295,20 @@ impl<'a> Sample<'a> {
             }
         }
     }
+}
+
+/// A name of the evaluation of a sample that has no event: its time and the id of its task, as in the name of its log. Of a sample
+/// for itself, its input.
+fn evaluation(eval: Option<&Eval<'_>>, context: &Context, input: Raw<'_>) -> String {
+    if let Some(eval) = eval {
+        let in_name = |text: &str| text.replace(['_', '/', ':', '+'], "-");
+        return format!("{} {}", in_name(eval.created.as_str()), in_name(eval.task_id.as_str()));
+    }
+    let of_archive = || {
+        let (created, rest) = context.archive_name.as_deref()?.split_once('_')?;
+        Some(format!("{created} {}", rest.rsplit_once('_')?.1))
+    };
+    of_archive().unwrap_or_else(|| input.text().into_owned())
 }
 
 /// The duration of a request or a call.
