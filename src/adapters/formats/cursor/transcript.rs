@@ -8,7 +8,7 @@
 //!
 //! Transcripts of Cursor's editor and CLI, `~/.cursor/projects/*/agent-transcripts/ID/ID.jsonl`, in other versions
 //! `agent-transcripts/ID.jsonl`; those of subagents are in `subagents/` below the session. Recognised by records with `role` and
-//! `message` and no other keys, and by `turn_ended` with a `status`. From public transcripts and readers, February to October 2026;
+//! `message`, and by `turn_ended` with a `status`; outside of `agent-transcripts`, only if they have no other keys. From public transcripts and readers, February to October 2026;
 //! no recorded file was at hand.
 //!
 //! | what | from |
@@ -57,13 +57,18 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     parse: fold::<Transcript>,
 };
 
+/// The directory of transcripts.
+const ROOT: &str = "agent-transcripts";
+
 fn claims(probe: &Probe<'_>) -> u32 {
+    // Elsewhere, records with further keys may be those of another program.
+    let is_in_place = probe.path().split(['/', '\\']).any(|folder| folder == ROOT);
+    let has_only = |keys: &[&str]| is_in_place || probe.keys().all(|key| keys.contains(&key));
     let is_message = matches!(probe.text("role").as_ref(), "user" | "assistant")
-        && probe.keys().all(|key| matches!(key, "role" | "message" | "timestamp"))
+        && has_only(&["role", "message", "timestamp"])
         && probe.object("message").raw("content").0.first() == Some(&b'[');
-    let is_end = probe.kind() == "turn_ended"
-        && probe.has("status")
-        && probe.keys().all(|key| matches!(key, "type" | "status" | "error" | "timestamp"));
+    let is_end =
+        probe.kind() == "turn_ended" && probe.has("status") && has_only(&["type", "status", "error", "timestamp"]);
     4 * u32::from(is_message || is_end)
 }
 
@@ -237,7 +242,6 @@ impl Session {
 /// The id of the session, that of its parent, and whether it is a subagent's, by the path: `ID/ID.jsonl`, `ID.jsonl`,
 /// `PARENT/subagents/ID.jsonl` and `PARENT/subagents/ID/ID.jsonl`.
 fn names(context: &Context) -> (Option<String>, Option<String>, bool) {
-    const ROOT: &str = "agent-transcripts";
     let folders = &context.folders;
     let at = folders.iter().take(2).position(|folder| folder == "subagents");
     let parent = at.and_then(|at| folders.get(at + 1)).filter(|parent| *parent != ROOT).cloned();
@@ -369,7 +373,15 @@ mod tests {
 
     #[test]
     fn it_takes_no_records_of_others() {
-        let format = |line: &str| detect(line.as_bytes(), Hints::default()).first().map(|(it, _)| it.id);
+        let format_at = |path: &str, line: &str| {
+            detect(line.as_bytes(), Hints { path, ..Hints::default() }).first().map(|(it, _)| it.id)
+        };
+        let format = |line: &str| format_at("", line);
+        // A newer version may add a key.
+        let newer = ANSWER.replace("\"role\"", "\"requestId\":null,\"role\"");
+        assert_eq!(format_at("/home/u/.cursor/projects/p/agent-transcripts/a/a.jsonl", &newer), Some(ADAPTER.id));
+        assert_eq!(format_at("C:\\projects\\p\\agent-transcripts\\a.jsonl", &newer), Some(ADAPTER.id));
+        assert_ne!(format(&newer), Some(ADAPTER.id));
         assert_eq!(format(ANSWER), Some(ADAPTER.id));
         assert_eq!(format(r#"{"type":"turn_ended","status":"success"}"#), Some(ADAPTER.id));
         for other in [

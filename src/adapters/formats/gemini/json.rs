@@ -7,8 +7,8 @@
 //!
 //! # `gemini-json`
 //!
-//! `gemini --output-format json`. Recognised by `stats.models`, if there are no keys besides `session_id`, `response`, `stats`,
-//! `error` and `warnings`. From Gemini CLI's source. Rows of grain `session`, one for each model: `prompt` minus `cached` plus
+//! `gemini --output-format json`. Recognised by `stats.models` with a `response` or an `error` and without a `type`, or if
+//! there are no keys besides `session_id`, `response`, `stats`, `error` and `warnings`. From Gemini CLI's source. Rows of grain `session`, one for each model: `prompt` minus `cached` plus
 //! `tool`, `candidates` plus `thoughts`, `cached`. `turns` is requests minus errors; `tool_calls`, `tool_errors`, `lines_added` and
 //! `lines_removed` are those of the stats. Status: `error` if there is one (`aborted` for a cancellation), else `success`. Counts
 //! that are all 0 are unknown if there is an answer.
@@ -73,14 +73,18 @@ pub(crate) const STREAM: Adapter = Adapter {
 
 fn claims_output(probe: &Probe<'_>) -> u32 {
     const KEYS: [&str; 5] = ["session_id", "response", "stats", "error", "warnings"];
-    if !probe.keys().all(|it| KEYS.contains(&it)) {
-        return 0;
-    }
-    if probe.object("stats").has("models") {
+    let has_end = probe.has("response") || probe.has("error");
+    let has_only_known = probe.keys().all(|it| KEYS.contains(&it));
+    // A newer version may add a key. Results in the formats of others have a type.
+    let is_newer = has_end && !probe.has("type");
+    if probe.object("stats").has("models") && (has_only_known || is_newer) {
         return 5;
     }
+    if !has_only_known {
+        return 0;
+    }
     // Many programs and all providers return errors as objects: only one with a session is Gemini CLI's.
-    u32::from(probe.has("session_id") && (probe.has("error") || probe.has("response")))
+    u32::from(probe.has("session_id") && has_end)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -264,5 +268,7 @@ mod tests {
         assert_eq!(read(&log("Yes.")).totals[0].models[0].tokens, Tokens::UNKNOWN);
         assert_eq!(read(&log("")).totals[0].models[0].tokens.total(), Some(0));
         assert_eq!(read(&log("")).stated_tool_calls, None);
+        // A newer version may add a key.
+        assert_eq!(read(&log("Yes.").replace("{\"response", "{\"trace_id\":\"x\",\"response")).totals.len(), 1);
     }
 }
