@@ -1,5 +1,6 @@
 //! Types without knowledge of logs.
 
+pub mod byte_order_mark;
 pub mod compact_option;
 pub(crate) mod hash;
 pub mod line_sketch;

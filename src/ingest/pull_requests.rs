@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Deserializer, Value};
 
 use crate::adapters::shared::repository::of_remote;
+use crate::base::byte_order_mark::without_mark;
 use crate::base::time::Time;
 use crate::ingest::privacy::redacted;
 use crate::input::open::{Limit, open};
@@ -89,10 +90,9 @@ pub fn read(path: &Path) -> Result<PullRequests, String> {
 
 /// Parses lists of pull requests, or one per line.
 fn parse(bytes: &[u8]) -> Result<PullRequests, String> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut found = PullRequests::default();
     let mut number = 0;
-    for value in Deserializer::from_slice(bytes).into_iter::<Value>() {
+    for value in Deserializer::from_slice(without_mark(bytes)).into_iter::<Value>() {
         let value = value.map_err(|error| format!("it is not JSON as `gh pr list --json …` prints it: {error}"))?;
         for item in if let Value::Array(items) = value { items } else { vec![value] } {
             number += 1;

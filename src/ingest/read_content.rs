@@ -242,6 +242,12 @@ impl FileJob<'_> {
                 source.status = SourceStatus::Auxiliary;
             }
         }
+        if status == SourceStatus::Auxiliary && self.place.is_sidecar() {
+            source.message = Sidecar::problem(self.content);
+            if source.message.is_some() {
+                source.status = SourceStatus::Unreadable;
+            }
+        }
         source.runtime = parsed.runtime.map(str::to_owned);
         source.format = parsed.format.map(str::to_owned);
         if parsed.format.is_none() {

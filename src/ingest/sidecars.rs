@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use crate::adapters;
+use crate::base::byte_order_mark::without_mark;
 use crate::input::discover::{RESULTS, SIDECAR};
 use crate::input::open::{self, Limit};
 use crate::input::sidecar::Sidecar;
@@ -64,6 +65,7 @@ pub fn is_result(path: &Path) -> bool {
 
 /// What a file with one of the names of [`RESULTS`] states about logs around it.
 pub fn parse_result(content: &[u8], path: &str) -> Sidecar {
+    let content = without_mark(content);
     let mut sidecar = Sidecar { trial: adapters::trial_of(content), ..Sidecar::default() };
     if sidecar.trial.is_none()
         && let Some(run) = adapters::run_of(content)
@@ -99,7 +101,7 @@ pub fn name_failed_tests<C: Deref<Target = [u8]>>(
     for verdict in verdicts.iter_mut().filter(|it| it.passed == Some(false) && it.message.is_none()) {
         let directory = result.parent().unwrap_or(Path::new(""));
         let mut outputs = OF_VERIFIER.iter().filter_map(|name| read(&directory.join(name)));
-        verdict.message = outputs.find_map(|output| adapters::failed_tests(&output));
+        verdict.message = outputs.find_map(|output| adapters::failed_tests(without_mark(&output)));
     }
 }
 

@@ -4,6 +4,7 @@ use foldhash::HashSet;
 use serde_json::{Map, Value};
 
 use crate::adapters;
+use crate::base::byte_order_mark::without_mark;
 use crate::model::verdict::{DEFAULT_NAME, ImportedVerdict, Verdict};
 
 /// Lists of instances in reports of a run, and whether these are solved. An instance is solved if any list with solved ones has it.
@@ -29,6 +30,7 @@ const LARGEST: usize = 64 << 20;
 
 /// The verdicts of a file that `ingest` has found, if it is a report.
 pub fn of_file(content: &[u8], path: &str) -> Vec<ImportedVerdict> {
+    let content = without_mark(content);
     let may_be_report = content.len() <= LARGEST
         && content.trim_ascii_start().first() == Some(&b'{')
         && memchr::memmem::find(content, b"\"resolved").is_some()

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
+use crate::base::byte_order_mark::without_mark;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::json::Raw;
 use crate::json::fields::{Flag, Number, Pairs, Text, When};
+use crate::json::{self, Raw};
 use crate::model::session::{SessionResult, Status, Verdict, add_verdicts};
 use crate::model::trial::TrialResult;
 use crate::model::verdict::DEFAULT_NAME;
@@ -113,7 +115,7 @@ impl Sidecar {
             #[serde(borrow, alias = "verdicts")]
             verdict: Raw<'a>,
         }
-        let file: File<'_> = Raw(bytes.trim_ascii()).read();
+        let file: File<'_> = Raw(without_mark(bytes).trim_ascii()).read();
         Self {
             runtime: file.runtime.owned(),
             model: file.model.owned(),
@@ -129,6 +131,12 @@ impl Sidecar {
             agent: None,
             trial: None,
         }
+    }
+
+    /// Why a sidecar cannot be parsed, if so: [`Self::parse`] reads nothing of it.
+    pub fn problem(bytes: &[u8]) -> Option<String> {
+        let parsed = json::from_slice::<IgnoredAny>(without_mark(bytes).trim_ascii());
+        parsed.err().map(|error| format!("it is a sidecar, and no JSON: {error}"))
     }
 
     /// Fills the gaps of this one from `other`.
@@ -234,6 +242,16 @@ mod tests {
         assert_eq!(full.turns, vec![named, Box::default()].into());
         assert_eq!((full.cwd.as_deref(), full.status), (Some("/b"), Status::Success));
         assert_eq!(Sidecar::parse(b"[1"), Sidecar::default());
+    }
+
+    #[test]
+    fn a_sidecar_may_begin_with_a_byte_order_mark() {
+        let text = "\u{feff}{\"cwd\":\"/a\"}";
+        assert_eq!(Sidecar::parse(text.as_bytes()).cwd.as_deref(), Some("/a"));
+        assert_eq!(Sidecar::problem(text.as_bytes()), None);
+        // What is no object is that of another program.
+        assert_eq!(Sidecar::problem(b"[1]\n"), None);
+        assert!(Sidecar::problem(br#"{"cwd":"/a",}"#).is_some());
     }
 
     /// `codex exec` writes no model, and the result of its trial names one. A sidecar is nearer to the log.

@@ -11,6 +11,7 @@
     )
 )]
 
+use crate::base::byte_order_mark::BYTE_ORDER_MARK;
 use crate::json;
 
 /// A part of a log that should be one record.
@@ -44,7 +45,7 @@ enum Framing {
 impl<'a> Lines<'a> {
     /// The records of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let at = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         Self { bytes, at, number: 1, framing: framing(&bytes[at..]), array_end: 0 }
     }
 

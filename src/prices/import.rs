@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::entry::Entry;
 use super::spelling::provider_id;
 use super::validate::find_problem;
+use crate::base::byte_order_mark::without_mark;
 use crate::base::time::Day;
 
 /// Which kind of table was read.
@@ -206,6 +207,6 @@ impl Table {
 
 /// The text of a table without a byte order mark.
 fn text(bytes: &[u8]) -> Result<&str, ImportError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| ImportError::NotText)?;
-    Ok(text.trim_start_matches('\u{feff}').trim())
+    let text = std::str::from_utf8(without_mark(bytes)).map_err(|_| ImportError::NotText)?;
+    Ok(text.trim())
 }

@@ -10,6 +10,7 @@ use super::verdicts::OF_VERDICTS;
 use crate::analysis::present;
 use crate::analysis::rows::Frames;
 use crate::analysis::selection::{self, LeftOut, Scope};
+use crate::base::byte_order_mark::BYTE_ORDER_MARK;
 use crate::store::frames::{TABLES_OF_FILES, TABLES_OF_REPOSITORIES, schema, sessions, turns};
 use crate::store::{arrow_stream, parquet};
 
@@ -81,7 +82,7 @@ pub fn write(table: &str, frame: &mut DataFrame, kind: FileKind, access: Access,
         FileKind::Parquet => parquet::write(file, frame, metadata(table)),
         FileKind::Csv => {
             // Spreadsheets take a file without it for one in the code page of the system.
-            file.write_all(present::BYTE_ORDER_MARK)?;
+            file.write_all(BYTE_ORDER_MARK)?;
             write_rows(table, frame, kind, file)
         }
         FileKind::Jsonl | FileKind::Arrow => write_rows(table, frame, kind, file),

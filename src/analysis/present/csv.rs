@@ -6,9 +6,6 @@ use polars::prelude::DataFrame;
 
 use super::value::{Value, names, rows};
 
-/// The mark at the beginning of a text in UTF-8 for spreadsheets.
-pub const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
 /// Writes CSV by RFC 4180, with a header.
 ///
 /// # Errors

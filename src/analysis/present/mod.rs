@@ -40,7 +40,7 @@ mod structure;
 mod style;
 mod value;
 
-pub use csv::{BYTE_ORDER_MARK, csv};
+pub use csv::csv;
 pub use currency::Currency;
 pub use escape::{harmless_json, in_shell, visible};
 pub use human::{UNKNOWN, human, named};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use agentlogs::analysis::present::counted;
+use agentlogs::base::byte_order_mark::without_mark;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::discover;
 use agentlogs::input::labels::PathPattern;
@@ -144,7 +145,7 @@ pub fn listed(list: &Path) -> anyhow::Result<Vec<PathBuf>> {
         bytes = std::fs::read(list).with_context(|| list.display().to_string())?;
     }
     let separator = if bytes.contains(&0) { 0 } else { b'\n' };
-    let names = bytes.split(|byte| *byte == separator);
+    let names = without_mark(&bytes).split(|byte| *byte == separator);
     // Lines of a list that was written on Windows end in CRLF.
     let names = names.map(|name| if separator == b'\n' { name.strip_suffix(b"\r").unwrap_or(name) } else { name });
     Ok(names.filter(|name| !name.is_empty()).map(path).collect())
@@ -164,9 +165,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_a_list_may_end_in_crlf() {
+    fn a_list_may_be_written_on_windows() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "a.jsonl\r\n\r\nb c\n").unwrap();
+        std::fs::write(file.path(), "\u{feff}a.jsonl\r\n\r\nb c\n").unwrap();
         assert_eq!(listed(file.path()).unwrap(), ["a.jsonl", "b c"].map(PathBuf::from));
     }
 }

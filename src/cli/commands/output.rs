@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use agentlogs::analysis::present::{self, Currency, Numbers, ReportStyle, Roles, TableStyle, counted};
+use agentlogs::base::byte_order_mark::BYTE_ORDER_MARK;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polars::prelude::DataFrame;
 
@@ -162,7 +163,7 @@ pub fn print(frame: &DataFrame, printed: args::Printed, layout: Layout<'_>) -> a
         if format != present::Format::Csv {
             return Err(WrongCommandLine("--bom is for --format csv".to_owned()).into());
         }
-        out.write_all(present::BYTE_ORDER_MARK)?;
+        out.write_all(BYTE_ORDER_MARK)?;
     }
     let hidden = present::render(shown, format, style, &mut out)?;
     out.flush()?;

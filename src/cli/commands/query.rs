@@ -39,7 +39,9 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
         (Some(sql), None) => sql_of(sql)?,
         (None, None) => String::new(),
     };
-    let sql = if args.explain { format!("EXPLAIN {sql}") } else { sql };
+    // Editors on Windows may write a byte order mark.
+    let sql = sql.trim_start_matches('\u{feff}');
+    let sql = if args.explain { format!("EXPLAIN {sql}") } else { sql.to_owned() };
     let opened = tables(args.source, settings)?;
     answer(opened.frames.clone(), &sql, args.printed)?;
     Ok(Outcome::Done)

@@ -10,6 +10,7 @@ use agentlogs::adapters::UserFormat;
 use agentlogs::analysis::budget::Limit;
 use agentlogs::analysis::present;
 use agentlogs::analysis::reports::{Bound, WeekStart};
+use agentlogs::base::byte_order_mark::without_mark;
 use agentlogs::input::machine::without_tilde;
 use agentlogs::input::open::read_file;
 use agentlogs::prices::{Entry, Table};
@@ -153,7 +154,7 @@ impl File {
     /// When it cannot be read, or a key or value is invalid.
     pub fn read(path: &Path, home: Option<&Path>) -> Result<Option<Self>, Error> {
         let text = match read_file(path, MAX_BYTES) {
-            Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+            Ok(text) => String::from_utf8_lossy(without_mark(&text)).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::Unreadable { path: path.to_owned(), error }),
         };

@@ -9,6 +9,7 @@ use super::csv_table::{self, CsvFormat};
 use super::json_record::Record;
 use super::line::BillLine;
 use super::{anthropic, focus, litellm, log, openai, openrouter};
+use crate::base::byte_order_mark::without_mark;
 use crate::base::hash::Hash;
 use crate::input::open::{self, Limit};
 use crate::model::source::path_text;
@@ -73,7 +74,7 @@ pub fn read(path: &Path) -> Result<BillFile, String> {
 
 /// Parses a bill of any format but a log.
 fn parse(bytes: &[u8]) -> Result<Content, String> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
+    let bytes = without_mark(bytes).trim_ascii();
     match bytes.first() {
         None => Err("it is empty".to_owned()),
         Some(b'{' | b'[') => parse_json(bytes),

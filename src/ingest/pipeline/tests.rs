@@ -50,6 +50,22 @@ fn a_sidecar_is_of_the_log_of_its_name() {
 }
 
 #[test]
+fn a_sidecar_that_cannot_be_parsed_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("run.jsonl"), LOG).unwrap();
+    let mut status = |text: &str| {
+        fs::write(folder.path().join("run.meta.json"), text).unwrap();
+        let sources = read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources;
+        let sidecar = sources.iter().find(|it| it.path.ends_with("run.meta.json")).unwrap();
+        let cwd = sources.iter().find_map(|it| it.sessions.first()?.cwd.clone());
+        (sidecar.status, sidecar.message.is_some(), cwd)
+    };
+    let cwd = Some("/w".to_owned());
+    assert_eq!(status("\u{feff}{\"cwd\":\"/w\"}"), (SourceStatus::Auxiliary, false, cwd));
+    assert_eq!(status("{\"cwd\":\"/w\",}"), (SourceStatus::Unreadable, true, None));
+}
+
+#[test]
 fn a_file_of_an_unsupported_compression_is_unreadable() {
     let folder = tempfile::tempdir().unwrap();
     let inspected = |bytes: &[u8]| {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::content::Content;
 use super::{junit, table};
 use crate::adapters;
+use crate::base::byte_order_mark::without_mark;
 use crate::base::time::Time;
 use crate::ingest::privacy::reduce_verdict;
 use crate::ingest::{Options, Progress, read_into, swe_bench};
@@ -173,7 +174,7 @@ fn apply(defaults: &Defaults, imported: &mut ImportedVerdict) {
 
 /// Parses a file of any of the formats, whose path can name the task.
 fn parse(bytes: &[u8], path: &str) -> Result<Content, String> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
+    let bytes = without_mark(bytes).trim_ascii();
     match bytes.first() {
         None => Err("it is empty".to_owned()),
         Some(b'<') => junit::parse(bytes),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use agentlogs::analysis::export::{Access, write_file};
+use agentlogs::base::byte_order_mark::without_mark;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -95,11 +96,13 @@ fn write(client: Client, arguments: &[String], settings: &Settings) -> anyhow::R
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => bail!("{shown}: {error}"),
     };
+    // It stays before the setting.
+    let (mark, text) = text.split_at(text.len() - without_mark(text.as_bytes()).len());
     let merged = if client == Client::Codex {
-        merge::into_toml(&text, TABLE, &server_in_toml(arguments))
+        merge::into_toml(text, TABLE, &server_in_toml(arguments))
     } else {
         let (key, server) = server(client, arguments);
-        merge::into_json(&text, key, &server)
+        merge::into_json(text, key, &server)
     };
     let Some(merged) = merged.with_context(|| format!("{shown} is not changed"))? else {
         say(&format!("{shown} has the setting"));
@@ -109,7 +112,8 @@ fn write(client: Client, arguments: &[String], settings: &Settings) -> anyhow::R
         fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     }
     // Settings of clients can contain secrets.
-    write_file(&path, Access::Owner, |out| out.write_all(merged.as_bytes())).with_context(|| shown.clone())?;
+    write_file(&path, Access::Owner, |out| out.write_all(format!("{mark}{merged}").as_bytes()))
+        .with_context(|| shown.clone())?;
     say(&format!("{shown}: added; restart the client"));
     Ok(Outcome::Done)
 }
