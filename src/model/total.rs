@@ -18,8 +18,8 @@ pub enum TotalKind {
     Thread,
     /// Usage of one run. Runs add up, each key once. They are ignored if the runtime's own file contains the responses.
     Run,
-    /// Running totals of a process that the runtime saves in its own file, from time to time. A later process either goes on from
-    /// them or begins at 0: the counts show which.
+    /// Running totals of a process, or of a session, that the runtime saves in its own file, from time to time. A later process either
+    /// goes on from them or begins at 0: the counts show which.
     Saved,
 }
 
@@ -53,6 +53,8 @@ pub struct Total {
     pub own: Tokens,
     /// When the process began.
     pub started_at: Option<Time>,
+    /// Whether the runtime added up the counts that it got: responses without counts are not in it, and it makes none of them complete.
+    pub is_sum_of_counts: bool,
 }
 
 impl Total {

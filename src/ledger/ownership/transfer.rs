@@ -9,7 +9,7 @@ use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
 use crate::ledger::part::SessionPart;
 use crate::ledger::renumber::NewIndexes;
-use crate::model::session::{Event, SessionResult, Tokens, ToolCall, Total, TotalKind};
+use crate::model::session::{Event, ModelTotal, SessionResult, Tokens, ToolCall, Total, TotalKind};
 
 /// The rows of a part that belong to other sessions.
 pub(super) struct ForeignRows<'a> {
@@ -95,9 +95,11 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
 fn remove_copied_totals(session: &mut SessionResult, owners: &[Option<usize>]) {
     let turns = session.turns.iter().zip(owners);
     let first_own = turns.filter(|(_, owner)| owner.is_none()).map(|(turn, _)| turn.line).min();
-    let is_copied = |total: &Total| total.kind == TotalKind::Saved && first_own.is_none_or(|line| total.line < line);
-    session.totals.retain(|total| !is_copied(total));
-    let mut saved: Vec<&mut Total> = session.totals.iter_mut().filter(|total| total.kind == TotalKind::Saved).collect();
+    let is_saved = |total: &Total| total.kind == TotalKind::Saved;
+    // Sums of a session are its own.
+    let is_copied = |total: &Total| !total.is_sum_of_counts && first_own.is_none_or(|line| total.line < line);
+    session.totals.retain(|total| !is_saved(total) || !is_copied(total));
+    let mut saved: Vec<&mut Total> = session.totals.iter_mut().filter(|total| is_saved(total)).collect();
     if saved.is_empty() {
         return;
     }
@@ -106,15 +108,27 @@ fn remove_copied_totals(session: &mut SessionResult, owners: &[Option<usize>]) {
     turns.sort_by_key(|(turn, _)| turn.line);
     let mut turns = turns.into_iter().peekable();
     let (mut all, mut foreign) = (Tokens::UNKNOWN, BTreeMap::<Option<Symbol>, Tokens>::new());
+    let mut foreign_cost = 0.0;
     for total in saved {
-        while let Some((turn, owner)) = turns.next_if(|(turn, _)| turn.line < total.line) {
+        while let Some((turn, owner)) = turns.next_if(|(turn, _)| total.is_sum_of_counts || turn.line < total.line) {
+            // That is in no total.
+            if turn.is_of_killed {
+                continue;
+            }
             all = all.plus(turn.tokens.get());
             if owner.is_some() {
                 let sum = foreign.entry(turn.model.clone()).or_insert(Tokens::UNKNOWN);
                 *sum = sum.plus(turn.tokens.get());
+                foreign_cost += turn.cost.as_deref().map_or(0.0, |cost| cost.total);
             }
         }
         if total.tokens().minus(all).kinds().into_iter().flatten().any(|excess| excess < 0) {
+            continue;
+        }
+        if let [of_all @ ModelTotal { model: None, .. }] = total.models.as_mut_slice() {
+            of_all.tokens = foreign.values().fold(of_all.tokens, |tokens, foreign| tokens.minus(*foreign));
+            of_all.cost = of_all.cost.map(|cost| (cost - foreign_cost).max(0.0));
+            total.cost = total.cost.map(|cost| (cost - foreign_cost).max(0.0));
             continue;
         }
         for (model, tokens) in &foreign {

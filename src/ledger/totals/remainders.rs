@@ -9,7 +9,8 @@ use crate::model::tables::{Grain, TurnRow};
 impl StatedTotals {
     /// Whether there is a total of tokens that covers all agents, and no response after the last one.
     pub(in crate::ledger) fn cover_all(&self, session: &SessionResult, turns: &[TurnRow]) -> bool {
-        self.models.values().any(|sum| sum.total.tokens.total().is_some())
+        !self.is_sum_of_counts
+            && self.models.values().any(|sum| sum.total.tokens.total().is_some())
             && (self.covers_subagents || session.subagents.is_empty())
             && turns.iter().all(|row| row.grain == Grain::Session || self.last.cover(row))
     }
@@ -137,7 +138,8 @@ impl Remainder {
         Self {
             tokens: difference.zip(difference, |count, _| count.map(|count| if is_equal { 0 } else { count.max(0) })),
             web_searches: total.web_searches.map(|count| (count - searched).max(0)),
-            cost: cost.map(|cost| (cost + unassigned_cost - paid).max(0.0)),
+            // Sums of money differ by their order.
+            cost: cost.map(|cost| cost + unassigned_cost - paid).map(|cost| if cost > 1e-9 { cost } else { 0.0 }),
             is_negative: !is_equal && difference.kinds().into_iter().flatten().any(|count| count < 0),
         }
     }

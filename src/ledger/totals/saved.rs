@@ -32,9 +32,8 @@ pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [Turn
     if saved.is_empty() {
         return Vec::new();
     }
-    saved.sort_by(|(a_source, a), (b_source, b)| {
-        (a.occurred_at, a_source, a.line).cmp(&(b.occurred_at, b_source, b.line))
-    });
+    // Copies can have different totals of one time: those of a process grow.
+    saved.sort_by_key(|(source, it)| (it.occurred_at, it.started_at, it.tokens().total(), *source, it.line));
     let mut owns = responses_before(&saved, rows).into_iter();
     // The last total of each process, and the indexes of the responses that it has to contain.
     let mut processes: Vec<(SavedTotal, Vec<usize>)> = Vec::new();

@@ -31,6 +31,8 @@ pub(in crate::ledger) struct StatedTotals {
     /// Cost of totals beyond the cost of their models.
     pub(super) unassigned_cost: Option<f64>,
     pub(super) covers_subagents: bool,
+    /// Whether a total leaves out responses without counts.
+    pub(super) is_sum_of_counts: bool,
     pub(super) last: LastTotals,
 }
 
@@ -118,6 +120,7 @@ impl StatedTotals {
         for it in saved {
             totals.add_place(it.source, &it.total);
             totals.api_duration_ms = add(totals.api_duration_ms, it.total.api_duration_ms);
+            totals.is_sum_of_counts |= it.total.is_sum_of_counts;
             totals.add_process(it.source, it.total);
         }
         totals.steps.extend(thread_steps(threads));
@@ -156,7 +159,8 @@ impl StatedTotals {
             let sum = self.models.entry(total.model.as_deref().map(canonical)).or_insert_with(|| ModelSum {
                 source,
                 line: last.line,
-                occurred_at: last.occurred_at,
+                // A session may change long after its last request: a new title, or its archiving.
+                occurred_at: last.occurred_at.filter(|_| !last.is_sum_of_counts),
                 total: ModelTotal { model: total.model.clone(), ..ModelTotal::default() },
                 by_provider: BTreeMap::new(),
             });
