@@ -36,6 +36,7 @@ pub const OTHERS: &[&str] = &[
     // OpenCode
     "user rejected permission",
     "prevents you from using this specific tool call",
+    "This non-interactive run cannot ask the user for permission",
     // Crush
     "Permission denied",
     "user denied permission",

@@ -4,6 +4,9 @@
 //! A response is one message with one finished step. Both contain the same tokens and cost, so only one of them counts. Input
 //! excludes cached tokens. Whether output includes reasoning depends on the version. A cost of 0 is that of a subscription.
 
+use std::borrow::Cow;
+use std::mem;
+
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
@@ -16,13 +19,31 @@ use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Number, Text};
 use crate::model::errors::ErrorKind;
-use crate::model::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Tokens, Turn};
+use crate::model::session::{CallStatus, Cost, Event, EventKind, Identity, Operation, Tokens, Turn, add};
 
 mod records;
 
-pub(crate) use self::records::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, Usage};
+use self::records::{Cache, SubagentInput};
+pub(crate) use self::records::{Error, Fork, Info, Message, Metadata, Part, Span, State, Usage};
 
 impl Usage {
+    /// Input, output, reasoning, and tokens read from and written to the cache.
+    pub(crate) fn of_counts([input, output, reasoning, read, write]: [Count; 5]) -> Self {
+        Self { total: Count::default(), input, output, reasoning, cache: Cache { read, write } }
+    }
+
+    /// The disjoint tokens, if output excludes reasoning.
+    pub(crate) fn with_reasoning(&self) -> Tokens {
+        Tokens {
+            input: self.input.get(),
+            output: add(self.output.get(), self.reasoning.get()),
+            cache_read: self.cache.read.get(),
+            cache_write: self.cache.write.get(),
+            cache_write_1h: None,
+            reasoning: self.reasoning.get(),
+        }
+    }
+
     /// The disjoint tokens. `reasoning_is_inside`: whether output includes reasoning, if `total` does not show it.
     pub(crate) fn tokens(&self, reasoning_is_inside: bool, damage: &mut RecordErrors) -> Tokens {
         damage.note_impossible(&[self.input, self.output, self.reasoning, self.cache.read, self.cache.write]);
@@ -92,8 +113,8 @@ impl Info<'_> {
         session.runtime_version = self.version.owned();
         session.cwd = self.directory.owned();
         session.agent = self.agent.owned();
-        session.parent_session_id =
-            self.parent_id.some().filter(|it| is_real(it) && *it != session.session_id).map(str::to_owned);
+        let parent_id = self.parent_id.some().or(self.fork.session_id.some());
+        session.parent_session_id = parent_id.filter(|it| is_real(it) && *it != session.session_id).map(str::to_owned);
     }
 }
 
@@ -149,7 +170,7 @@ impl<'a> Message<'a> {
         let turn = &mut builder.session.turns[index];
         **turn = Turn {
             line: turn.line,
-            identity: std::mem::take(&mut turn.identity),
+            identity: mem::take(&mut turn.identity),
             message_id: self.id.some().filter(|it| is_real(it)).map(SharedStr::from),
             agent: self.agent(),
             provider: self.provider_id.owned(),
@@ -214,6 +235,22 @@ pub(crate) fn go_on(builder: &mut Builder) {
     builder.end(Last::Work);
 }
 
+impl<'a> Part<'a> {
+    /// A part of a recording with the members of an older one. Since 2.0 `id` is that of the call, and the tool's metadata are inside of
+    /// others.
+    pub(crate) fn of_recording(mut self) -> Self {
+        let metadata = &self.state.metadata;
+        let inside = if self.part_id.is_some() { metadata.metadata } else { metadata.structured };
+        if !inside.is_empty() {
+            self.state.metadata = inside.read();
+        }
+        if self.part_id.is_some() {
+            self.call_id = mem::replace(&mut self.id, mem::take(&mut self.part_id));
+        }
+        self
+    }
+}
+
 impl Part<'_> {
     /// Whether it is a text of a human or of the model.
     pub(crate) fn is_said(&self) -> bool {
@@ -252,7 +289,7 @@ impl Part<'_> {
         // Some models use the same ids in each response.
         row.message_id = self.message_id.some().filter(|it| is_real(it)).map(SharedStr::from);
         row.exit_code = exit_code.into();
-        let is_refused = status == CallStatus::Error && is_refusal(&state.error.text());
+        let refusal = refusal(state.error).filter(|_| status == CallStatus::Error);
         let metadata = &state.metadata;
         match (tools::category(self.tool.as_str()), arguments.patch(), arguments.file()) {
             ("edit", Some(patch), _) if metadata.files.blocks.iter().any(|it| it.file_path.some().is_some()) => {
@@ -287,14 +324,14 @@ impl Part<'_> {
             }
             _ => {}
         }
-        if is_refused {
-            builder.deny(call, At { line, time: end }, Some(&state.error.text()));
+        if let Some(text) = refusal {
+            builder.deny(call, At { line, time: end }, Some(&text));
         }
-        if let Some(child) = metadata.session_id.some()
+        if let Some(child) = metadata.session_id.some().or(metadata.session_id_2.some())
             && tools::category(self.tool.as_str()) == "subagent"
             && let Some(event) = subagents::add(builder, child, self.call_id.some(), at)
         {
-            event.agent = arguments.agent();
+            event.agent = arguments.agent().or_else(|| state.input.read::<SubagentInput<'_>>().agent.owned());
         }
         call
     }
@@ -344,6 +381,17 @@ pub(crate) fn compaction<'a>(builder: &'a mut Builder, prompt: &str, at: At) -> 
     event
 }
 
+impl<'a> Error<'a> {
+    /// An error since 2.0 with the members of an older one.
+    pub(crate) fn named(mut self) -> Self {
+        if !self.name.is_some() {
+            self.name = self.kind.clone();
+            self.data.status_code = self.status;
+        }
+        self
+    }
+}
+
 impl Error<'_> {
     fn text(&self) -> &str {
         self.data.message.some().or(self.message.some()).unwrap_or(self.name.as_str())
@@ -361,8 +409,10 @@ impl Error<'_> {
             builder.abort(message);
         } else {
             match self.name.as_str() {
-                "ProviderAuthError" => builder.fail_as(ErrorKind::Auth, message),
+                "ProviderAuthError" | "provider.auth" => builder.fail_as(ErrorKind::Auth, message),
                 "ContextOverflowError" => builder.fail_as(ErrorKind::ContextOverflow, message),
+                "provider.rate-limit" => builder.fail_as(ErrorKind::RateLimit, message),
+                "provider.quota" => builder.fail_as(ErrorKind::Billing, message),
                 _ => builder.fail(self.data.status_code.whole(), message),
             }
         }
@@ -377,9 +427,21 @@ fn sketch_of(patched: &[PatchedFile], path: &str) -> Option<Sketch> {
     patched.iter().find(|file| path.ends_with(&file.path))?.lines.sketch
 }
 
-/// Whether an error is a refusal of OpenCode's permission system.
-fn is_refusal(error: &str) -> bool {
-    error.contains("user rejected permission") || error.contains("prevents you from using this specific tool call")
+/// The text of the error of a call that OpenCode's permission system refused. Since 2.0 an error states its type, but not in recordings;
+/// its text may be what the user wrote.
+fn refusal(error: Raw<'_>) -> Option<Cow<'_, str>> {
+    let is_known = |text: &str| {
+        text.contains("user rejected permission")
+            || text.contains("prevents you from using this specific tool call")
+            || text.starts_with("This non-interactive run cannot ask the user for permission")
+    };
+    let stated: Error<'_> = error.read();
+    match stated.kind.as_str() {
+        "permission.rejected" => stated.message.0,
+        "" => Some(error.text()).filter(|text| is_known(text) || text.starts_with("Permission denied: ")),
+        // The first start of 2.0 gives another type to the errors of older calls.
+        _ => stated.message.0.filter(|text| is_known(text)),
+    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@
 //! | 2.0: call | `content[]` of type `tool`: `state.status`, `input`, `content` or `error`, `metadata` (earlier `structured`), `time` |
 //! | 2.0: events | `compaction` (and a turn if it has tokens), `retry`, `error` |
 //! | 2.0: user turns | type `user`; not `synthetic`, `skill` |
+//! | 2.0: refusal | the error `permission.rejected` |
 //! | 2.0: status | also `idle`: `succeeded`, `interrupted` (`aborted`), `failed` |
 //!
 //! The first start of 2.0 copies the older messages under the same ids: each is read once, from the old table. Sums in the
@@ -39,18 +40,18 @@
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
-use super::common::{Error, ErrorData, Info, Message, Metadata, Part, Span, State, go_on, read_part, with_runtime};
+use super::common::{Fork, Info, Message, Part, Span, read_part, with_runtime};
 use super::export::{Conversation, SHOWS};
+use super::messages_2::{self, Stored, word};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
-use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::json::Raw;
-use crate::json::fields::{Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::fields::{Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
 use crate::model::places::Place;
-use crate::model::session::{Capabilities, EventKind, SessionResult};
+use crate::model::session::{Capabilities, SessionResult};
 use crate::model::sqlite_schema::Table;
 
 pub(crate) const ADAPTER: Adapter = Adapter {
@@ -201,7 +202,9 @@ impl Fold for Database {
                 self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
             }
             "session_message" => {
-                return message_2(self.session(row.session_id.as_str(), number), row, number, damage);
+                let stored = Stored { id: row.id, kind: row.kind, data: row.data };
+                let session = self.session(row.session_id.as_str(), number);
+                return messages_2::add(session, stored, number, damage);
             }
             _ => return RecordKind::Unknown,
         }
@@ -222,6 +225,7 @@ impl Database {
             version: row.version,
             agent: row.agent,
             time: Span { created: row.time_created, ..Span::default() },
+            fork: Fork::default(),
         };
         let id = info.id.as_str();
         // The copy of an older session contains nothing new.
@@ -235,205 +239,6 @@ impl Database {
     }
 }
 
-fn word(word: &'static str) -> Text<'static> {
-    Text(Some(word.into()))
-}
-
 fn part<'a>(id: Text<'a>, message_id: Text<'a>, data: Raw<'a>, damage: &mut RecordErrors) -> Part<'a> {
     Part { id, message_id, ..read_part(data, damage) }
-}
-
-/// A message since 2.0.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Message2<'a> {
-    time: Span,
-    // user
-    text: Text<'a>,
-    // assistant
-    agent: Text<'a>,
-    model: Model<'a>,
-    content: TextOrBlocks<'a, Content2<'a>>,
-    finish: Text<'a>,
-    cost: Number,
-    tokens: Raw<'a>,
-    error: Maybe<Error2<'a>>,
-    retry: Maybe<Retry<'a>>,
-    // compaction
-    status: Text<'a>,
-    reason: Text<'a>,
-    // idle
-    outcome: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Model<'a> {
-    id: Text<'a>,
-    #[serde(rename = "providerID")]
-    provider_id: Text<'a>,
-    variant: Text<'a>,
-}
-
-/// A content block of an assistant's message.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Content2<'a> {
-    #[serde(rename = "type")]
-    kind: Text<'a>,
-    text: Text<'a>,
-    // tool
-    id: Text<'a>,
-    name: Text<'a>,
-    state: State2<'a>,
-    time: Time2,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct State2<'a> {
-    status: Text<'a>,
-    input: Raw<'a>,
-    content: Raw<'a>,
-    error: Raw<'a>,
-    metadata: Raw<'a>,
-    /// The older name of `metadata`.
-    structured: Raw<'a>,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-struct Time2 {
-    created: When,
-    ran: When,
-    completed: When,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Error2<'a> {
-    #[serde(rename = "type")]
-    kind: Text<'a>,
-    message: Text<'a>,
-    status: Number,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Retry<'a> {
-    at: When,
-    error: Error2<'a>,
-}
-
-impl<'a> Error2<'a> {
-    fn into_error(self) -> Error<'a> {
-        let data = ErrorData { status_code: self.status, ..ErrorData::default() };
-        Error { name: self.kind, message: self.message, data }
-    }
-}
-
-impl<'a> Content2<'a> {
-    fn into_part(self, message_id: &Text<'a>) -> Part<'a> {
-        let Self { kind, text, id, name, state, time } = self;
-        let metadata = if state.metadata.is_empty() { state.structured } else { state.metadata };
-        let start = if time.ran.0.is_some() { time.ran } else { time.created };
-        Part {
-            message_id: message_id.clone(),
-            kind,
-            text,
-            call_id: id,
-            tool: name,
-            state: State {
-                status: state.status,
-                input: state.input,
-                output: state.content,
-                error: state.error,
-                metadata: metadata.read::<Metadata<'_>>(),
-                time: Span { start, end: time.completed, ..Span::default() },
-            },
-            ..Part::default()
-        }
-    }
-}
-
-/// Adds a message since 2.0, as the messages and parts before it.
-fn message_2(session: &mut Conversation, row: Row<'_>, line: i64, damage: &mut RecordErrors) -> RecordKind {
-    let data: Message2<'_> = row.data.read();
-    let mut message = Message {
-        id: row.id,
-        role: word("assistant"),
-        time: data.time,
-        model_id: data.model.id,
-        provider_id: data.model.provider_id,
-        variant: data.model.variant,
-        agent: data.agent,
-        cost: data.cost,
-        tokens: read_usage(data.tokens),
-        finish: data.finish,
-        ..Message::default()
-    };
-    let marker = |kind: &'static str| (line, Part { kind: word(kind), ..Part::default() });
-    match row.kind.as_str() {
-        "user" => {
-            message.role = word("user");
-            let said = Part { kind: word("text"), text: data.text, ..Part::default() };
-            session.message(&message, line, &[(line, said)], damage);
-        }
-        "assistant" => {
-            let mut parts = vec![marker("step-start")];
-            parts.extend(data.content.blocks.into_iter().map(|it| (line, it.into_part(&message.id))));
-            if let Maybe::Present(retry) = data.retry {
-                let time = Span { start: retry.at, ..Span::default() };
-                let error = retry.error.into_error();
-                parts.push((line, Part { kind: word("retry"), time, error, ..Part::default() }));
-            }
-            if let Some(reason) = message.finish.owned::<String>() {
-                // Each of these messages is one finished step.
-                let tokens = read_usage(data.tokens);
-                let kind = word("step-finish");
-                parts.push((
-                    line,
-                    Part { kind, reason: Text(Some(reason.into())), cost: data.cost, tokens, ..Part::default() },
-                ));
-            }
-            if let Maybe::Present(error) = data.error {
-                message.error = error.into_error();
-            }
-            session.message(&message, line, &parts, damage);
-        }
-        "compaction" => {
-            let builder = &mut session.builder;
-            builder.extend_to(data.time.start());
-            let event = builder.event(EventKind::Compaction, At { line, time: data.time.start() });
-            event.code = data.reason.owned();
-            event.key = message.id.some().map(|it| format!("compaction {it}").into());
-            if data.status.as_str() != "running" && message.tokens != Maybe::Absent {
-                session.bill(&message, line, damage);
-            }
-        }
-        // The session is idle, until a later message continues it.
-        "idle" => {
-            let builder = &mut session.builder;
-            builder.extend_to(data.time.start());
-            match data.outcome.as_str() {
-                "succeeded" => builder.succeed(),
-                "interrupted" => builder.abort(""),
-                "failed" if !builder.session.status.is_end() => builder.fail(None, ""),
-                _ => {}
-            }
-        }
-        "synthetic" | "skill" => {
-            session.builder.extend_to(data.time.start());
-            go_on(&mut session.builder);
-        }
-        "system" | "shell" | "agent-switched" | "model-switched" | "location-switched" => {
-            session.builder.extend_to(data.time.start());
-        }
-        _ => return RecordKind::Unknown,
-    }
-    RecordKind::Known
-}
-
-fn read_usage(tokens: Raw<'_>) -> Maybe<super::common::Usage> {
-    if tokens.is_empty() { Maybe::Absent } else { crate::json::from_slice(tokens.0).unwrap_or(Maybe::Wrong) }
 }

@@ -3,5 +3,6 @@
 pub(crate) mod common;
 pub(crate) mod db;
 pub(crate) mod export;
+mod messages_2;
 pub(crate) mod run;
 pub(crate) mod storage;

@@ -12,7 +12,7 @@
 //! | --- | --- |
 //! | session | `sessionID` |
 //! | turn | `step_finish`: `part.tokens`, `cost`, `reason`, `timestamp`; reasoning is added to output unless `total` shows that output includes it |
-//! | call, file change, subagent | `tool_use`, as in an export |
+//! | call, file change, subagent | `tool_use`, as in an export; since 2.0 `id` is that of the call, and the exit code is in `state.metadata.metadata` |
 //! | status | `step_finish` with another reason than `tool-calls`: `success`; `error`: `error` or `aborted`; else `incomplete` |
 //!
 //! *Lower bound* unless it ended: the process may exit before the last `step_finish` (1 of 3). *Unknown*: model, directory, user
@@ -80,6 +80,7 @@ impl Fold for Run {
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
+        let record = Record { part: record.part.of_recording(), error: record.error.named(), ..record };
         let kind = record.kind.as_str();
         if !matches!(kind, "step_start" | "step_finish" | "tool_use" | "text" | "reasoning" | "error" | "done") {
             return RecordKind::Unknown;

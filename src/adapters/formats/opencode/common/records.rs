@@ -17,6 +17,16 @@ pub(crate) struct Info<'a> {
     pub(crate) version: Text<'a>,
     pub(crate) agent: Text<'a>,
     pub(crate) time: Span,
+    /// Since 2.0.
+    pub(crate) fork: Fork<'a>,
+}
+
+/// The session of which a session is a fork.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(crate) struct Fork<'a> {
+    #[serde(rename = "sessionID")]
+    pub(crate) session_id: Text<'a>,
 }
 
 /// A message without its parts.
@@ -67,6 +77,9 @@ pub(crate) struct Tools {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Part<'a> {
     pub(crate) id: Text<'a>,
+    /// In recordings since 2.0, where `id` is that of the call.
+    #[serde(rename = "partID")]
+    pub(crate) part_id: Text<'a>,
     #[serde(rename = "messageID")]
     pub(crate) message_id: Text<'a>,
     #[serde(rename = "type")]
@@ -152,6 +165,20 @@ pub(crate) struct Metadata<'a> {
     /// The child session of the `task` tool.
     #[serde(rename = "sessionId")]
     pub(super) session_id: Text<'a>,
+    /// The child session of the `subagent` tool, since 2.0.
+    #[serde(rename = "sessionID")]
+    pub(super) session_id_2: Text<'a>,
+    /// In recordings since 2.0: what the tool itself states.
+    pub(super) metadata: Raw<'a>,
+    /// The older name of `metadata`.
+    pub(super) structured: Raw<'a>,
+}
+
+/// The arguments of the `subagent` tool, since 2.0.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct SubagentInput<'a> {
+    pub(super) agent: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -173,15 +200,20 @@ pub(super) struct ChangedFile<'a> {
     pub(super) deletions: Count,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(crate) struct Error<'a> {
     pub(crate) name: Text<'a>,
+    /// Its name since 2.0.
+    #[serde(rename = "type")]
+    pub(super) kind: Text<'a>,
+    /// The HTTP status since 2.0.
+    pub(super) status: Number,
     pub(crate) message: Text<'a>,
     pub(crate) data: ErrorData<'a>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(crate) struct ErrorData<'a> {
     pub(crate) message: Text<'a>,
