@@ -22,6 +22,7 @@ mod kiro;
 mod mini_swe_agent;
 mod offers;
 mod opencode;
+mod opencode_2;
 mod openhands;
 mod otlp;
 mod pi;

@@ -3,7 +3,7 @@
 //!
 //! The tables are those of `packages/opencode/src/session/session.sql.ts`, later `packages/core/src/session/sql.ts`. The data of
 //! a message and of a part is that of the JSON files before 1.2, without the ids, which are columns. The sums in the session's
-//! row repeat the messages. An older version, whose output includes reasoning, may have begun the session: `total` shows it.
+//! row repeat the messages, until 2.0. An older version, whose output includes reasoning, may have begun the session: `total` shows it.
 //!
 //! Since 2.0 new messages are in `session_message`, with their parts inside (`packages/schema/src/session-message.ts`), and
 //! their sessions are in `session_v2`. The first start of 2.0 copies the older messages there under the same ids and keeps the
@@ -30,24 +30,29 @@
 //! | 2.0: call | `content[]` of type `tool`: `state.status`, `input`, `content` or `error`, `metadata` (earlier `structured`), `time` |
 //! | 2.0: events | `compaction` (and a turn if it has tokens), `retry`, `error` |
 //! | 2.0: user turns | type `user`; not `synthetic`, `skill` |
+//! | 2.0: total | `cost` and `tokens_*` of `session_v2`: what is above the messages is a row of grain `session` |
+//! | 2.0: fork | `fork_session_id`: the parent |
 //! | 2.0: refusal | the error `permission.rejected` |
 //! | 2.0: status | also `idle`: `succeeded`, `interrupted` (`aborted`), `failed` |
 //!
-//! The first start of 2.0 copies the older messages under the same ids: each is read once, from the old table. Sums in the
-//! session's row repeat the messages. Reasoning as in an export: `total` decides, as an older version may have begun the session.
+//! The first start of 2.0 copies the older messages under the same ids: each is read once, from the old table. Since 2.0 the sums in the
+//! session's row contain titles, compactions and reverted steps, which are in no message; those of a fork begin at 0, with copies of
+//! its parent's messages. Before 2.0 they repeat the messages and are not read. Reasoning as in an export: `total` decides, as an older
+//! version may have begun the session.
 //! Database, storage and export of one session count once. Sessions that OpenCode deletes remain in the archive.
 
 use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
-use super::common::{Fork, Info, Message, Part, Span, read_part, with_runtime};
+use super::common::{Fork, Info, Message, Part, Span, Usage, read_part, with_runtime};
 use super::export::{Conversation, SHOWS};
-use super::messages_2::{self, Stored, word};
+use super::messages_2::{self, Model, Stored, word};
+use super::sums::Stated;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::builder::Builder;
 use crate::json::Raw;
-use crate::json::fields::{Text, TextOrBlocks, When};
+use crate::json::fields::{Count, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
 use crate::model::places::Place;
@@ -106,7 +111,28 @@ const PART: Table = Table {
     is_optional: false,
 };
 
-pub(crate) const SESSION_2: Table = Table { name: "session_v2", below: &[("session_id", MESSAGE_2)], ..SESSION };
+pub(crate) const SESSION_2: Table = Table {
+    name: "session_v2",
+    columns: &[
+        "parent_id",
+        "fork_session_id",
+        "directory",
+        "version",
+        "agent",
+        "model",
+        "cost",
+        "tokens_input",
+        "tokens_output",
+        "tokens_reasoning",
+        "tokens_cache_read",
+        "tokens_cache_write",
+        "time_created",
+        "time_updated",
+    ],
+    json: &["model"],
+    below: &[("session_id", MESSAGE_2)],
+    ..SESSION
+};
 
 const MESSAGE_2: Table = Table {
     name: "session_message",
@@ -148,6 +174,16 @@ struct Row<'a> {
     time_created: When,
     data: Raw<'a>,
     part: TextOrBlocks<'a, PartRow<'a>>,
+    // since 2.0
+    fork_session_id: Text<'a>,
+    model: Model<'a>,
+    cost: Number,
+    tokens_input: Count,
+    tokens_output: Count,
+    tokens_reasoning: Count,
+    tokens_cache_read: Count,
+    tokens_cache_write: Count,
+    time_updated: When,
 }
 
 /// A part below its message.
@@ -156,6 +192,27 @@ struct Row<'a> {
 struct PartRow<'a> {
     id: Text<'a>,
     data: Raw<'a>,
+}
+
+impl Row<'_> {
+    fn sums(&self, damage: &mut RecordErrors) -> Stated {
+        let counts = [
+            self.tokens_input,
+            self.tokens_output,
+            self.tokens_reasoning,
+            self.tokens_cache_read,
+            self.tokens_cache_write,
+        ];
+        damage.note_impossible(&counts);
+        Stated {
+            tokens: Usage::of_counts(counts).with_reasoning(),
+            cost: self.cost,
+            created: self.time_created.0,
+            updated: self.time_updated.0,
+            is_fork: self.fork_session_id.is_some(),
+            model: self.model.id.owned(),
+        }
+    }
 }
 
 struct Database {
@@ -177,7 +234,7 @@ impl Fold for Database {
         let is_object = row.data.0.first() == Some(&b'{');
         match row.table.as_str() {
             "session" | "session_v2" => {
-                self.begin(row, number);
+                self.begin(row, number, damage);
                 return RecordKind::Known;
             }
             _ if !is_object => damage.note(Reason::NotAnObject),
@@ -212,12 +269,13 @@ impl Fold for Database {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        self.sessions.into_iter().map(|it| it.builder.finish()).collect()
+        self.sessions.into_iter().map(Conversation::finish).collect()
     }
 }
 
 impl Database {
-    fn begin(&mut self, row: Row<'_>, line: i64) {
+    fn begin(&mut self, row: Row<'_>, line: i64, damage: &mut RecordErrors) {
+        let sums = (row.table.as_str() == "session_v2").then(|| row.sums(damage));
         let info = Info {
             id: row.id,
             parent_id: row.parent_id,
@@ -225,11 +283,15 @@ impl Database {
             version: row.version,
             agent: row.agent,
             time: Span { created: row.time_created, ..Span::default() },
-            fork: Fork::default(),
+            fork: Fork { session_id: row.fork_session_id },
         };
         let id = info.id.as_str();
-        // The copy of an older session contains nothing new.
-        self.sessions.find_or_add(id, || Conversation::new(info.begin(&self.context, id, line), &info));
+        // The copy of an older session contains nothing new but the sums.
+        let new = || Conversation::new(info.begin(&self.context, id, line), &info);
+        let session = self.sessions.find_or_add(id, new);
+        if let Some(sums) = sums {
+            session.sums.state(sums);
+        }
     }
 
     /// The session of that id. Its row may have been deleted.

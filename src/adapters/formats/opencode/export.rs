@@ -9,7 +9,7 @@
 //! # `opencode-export`
 //!
 //! `opencode export`, one document. Recognised by `info` with `id`, `time`, `version` and `projectID` or `directory`, beside
-//! `messages`. Seen: 19 files; 1.2.16, 1.3.7, 1.4.3, 1.17.18.
+//! `messages`; since 2.0 by `info` with `id`, `time`, `projectID`, `location` and `tokens`. Seen: 19 files; 1.2.16, 1.3.7, 1.4.3, 1.17.18.
 //!
 //! | what | from |
 //! | --- | --- |
@@ -21,10 +21,13 @@
 //! | duration | created to completed, of responses that call no tools |
 //! | call | `tool` parts: `state.status`, `output` or `error`, `metadata.exit`; an exit code other than 0 is an `error`, although the state is `completed` |
 //! | file change | `metadata.files`, `filediff`, `diff`, the patch. The file is new by `exists` or an empty `before` |
-//! | subagent | `metadata.sessionId` of the `task` tool; the child is a session of its own |
+//! | subagent | `metadata.sessionId` of the `task` tool, since 2.0 `sessionID` of `subagent`; the child is a session of its own |
 //! | events | `error` (`MessageAbortedError`: abort), summaries and `compaction` parts, `retry` parts, refusals |
 //! | user turns | user messages with text that is not `synthetic` or `ignored`, a command for another agent, or a file; none in a child |
 //! | status | the last message: an error; `finish` that is not `tool-calls` or `unknown` with no call open: `success`; else `incomplete` |
+//!
+//! Since 2.0 (from its source) the messages are those of the [database](#opencode-db), with `id` and `type`; the sums in `info` are a total,
+//! `location.directory` is the cwd, and no version is stated.
 //!
 //! *Exact*: message and step state the same (281 of 281 steps), input excludes the cache. Output includes reasoning until 1.2 (59
 //! of 59 steps add up that way) and excludes it since 1.3 (24 of 24): `total` decides, without it the version. *Unknown*: usage
@@ -33,8 +36,10 @@
 use serde::Deserialize;
 
 use super::common::{
-    Bill, Info, Message, Part, compaction, go_on, is_real, read_part, reasoning_is_inside, with_runtime,
+    Bill, Info, Message, Part, Usage, compaction, go_on, is_real, read_part, reasoning_is_inside, with_runtime,
 };
+use super::messages_2::{self, Model, Stored};
+use super::sums::{Stated, Sums};
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
@@ -42,10 +47,10 @@ use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::repository::of_root;
 use crate::json::Raw;
-use crate::json::fields::Maybe;
+use crate::json::fields::{Maybe, Number, Text, When};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
-use crate::model::session::{CallStatus, Capabilities, SessionResult};
+use crate::model::session::{CallStatus, Capabilities, SessionResult, Tokens};
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "opencode-export",
@@ -56,7 +61,8 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     places: &[],
     claims: |probe| {
         // Other programs write `info` and `messages` as well.
-        6 * u32::from(probe.has_all(&["info", "messages"]) && is_info(&probe.object("info")))
+        let info = probe.object("info");
+        6 * u32::from(probe.has_all(&["info", "messages"]) && (is_info(&info) || is_info_2(&info)))
     },
     parse: fold::<Exports>,
 };
@@ -74,11 +80,48 @@ pub(crate) fn is_info(probe: &Probe<'_>) -> bool {
     probe.has_all(&["id", "time", "version"]) && (probe.has("projectID") || probe.has("directory"))
 }
 
+/// Whether an object contains the facts of a session since 2.0.
+fn is_info_2(probe: &Probe<'_>) -> bool {
+    probe.has_all(&["id", "time", "projectID", "location", "tokens"])
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Document<'a> {
-    info: Info<'a>,
+    info: Raw<'a>,
     messages: Raw<'a>,
+}
+
+/// The facts of a session that only exports since 2.0 contain.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Info2<'a> {
+    location: Maybe<Location<'a>>,
+    model: Model<'a>,
+    cost: Number,
+    tokens: Maybe<Usage>,
+    time: Updated,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Updated {
+    updated: When,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Location<'a> {
+    directory: Text<'a>,
+}
+
+/// The members of a message since 2.0 that are columns in the database.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Entry2<'a> {
+    id: Text<'a>,
+    #[serde(rename = "type")]
+    kind: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -104,13 +147,29 @@ impl Fold for Exports {
         if document.messages.0.first() != Some(&b'[') {
             return RecordKind::Unknown;
         }
-        let info = &document.info;
+        let mut info: Info<'_> = document.info.read();
+        let info_2: Info2<'_> = document.info.read();
+        if let Some(location) = info_2.location.get() {
+            info.directory = location.directory.clone();
+        }
+        let info = &info;
         let id = match info.id.some().filter(|it| is_real(it)) {
             Some(id) => id.to_owned(),
             // A masked id is the same for all sessions.
             None => hashed_id(format!("{:?} {}", info.time.start(), info.directory.as_str()).as_bytes()),
         };
         let mut conversation = Conversation::new(info.begin(&self.context, id, line.number), info);
+        let is_2 = info_2.location.get().is_some();
+        if is_2 {
+            conversation.sums.state(Stated {
+                tokens: info_2.tokens.get().map_or(Tokens::UNKNOWN, Usage::with_reasoning),
+                cost: info_2.cost,
+                created: info.time.start(),
+                updated: info_2.time.updated.0,
+                is_fork: info.fork.session_id.is_some(),
+                model: info_2.model.id.owned(),
+            });
+        }
         let mut places = Places::new(line);
         for raw in document.messages.read::<Vec<Raw<'_>>>() {
             if raw.0.first() != Some(&b'{') {
@@ -118,13 +177,22 @@ impl Fold for Exports {
                 continue;
             }
             let line = places.line_of(raw);
+            if is_2 {
+                let Entry2 { id, kind } = raw.read();
+                if messages_2::add(&mut conversation, Stored { id, kind, data: raw }, line, damage)
+                    == RecordKind::Unknown
+                {
+                    damage.unknown_part("message", raw);
+                }
+                continue;
+            }
             let entry: Entry<'_> = raw.read();
             let parts: Vec<Raw<'_>> = entry.parts.read();
             let parts: Vec<(i64, Part<'_>)> =
                 parts.iter().map(|raw| (places.line_of(*raw), read_part(*raw, damage))).collect();
             conversation.message(&entry.info, line, &parts, damage);
         }
-        self.sessions.push(conversation.builder.finish());
+        self.sessions.push(conversation.finish());
         RecordKind::Known
     }
 
@@ -136,6 +204,7 @@ impl Fold for Exports {
 /// One session while its messages are read.
 pub(crate) struct Conversation {
     pub(crate) builder: Builder,
+    pub(super) sums: Sums,
     /// Whether another session started it.
     is_child: bool,
     reasoning_is_inside: bool,
@@ -147,10 +216,17 @@ impl Conversation {
     pub(crate) fn new(builder: Builder, info: &Info<'_>) -> Self {
         Self {
             builder,
+            sums: Sums::default(),
             is_child: info.parent_id.some().is_some(),
             reasoning_is_inside: reasoning_is_inside(info.version.as_str()),
             is_compacting: false,
         }
+    }
+
+    pub(super) fn finish(self) -> SessionResult {
+        let Self { mut builder, sums, .. } = self;
+        sums.finish(&mut builder.session);
+        builder.finish()
     }
 
     /// Adds a message with its parts, each with its line.
@@ -170,6 +246,7 @@ impl Conversation {
 
     /// Adds a response that is not a part of the conversation: a summary.
     pub(crate) fn bill(&mut self, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
+        self.sums.message(message);
         match &message.tokens {
             Maybe::Wrong => damage.note(Reason::NoUsage),
             Maybe::Present(usage) if !usage.is_empty() => {
@@ -202,6 +279,7 @@ impl Conversation {
     }
 
     fn assistant(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut RecordErrors) {
+        self.sums.message(message);
         self.builder.extend_to(message.time.start());
         self.builder.extend_to(message.time.end());
         let is_summary = message.summary.is_true();

@@ -6,3 +6,4 @@ pub(crate) mod export;
 mod messages_2;
 pub(crate) mod run;
 pub(crate) mod storage;
+mod sums;
