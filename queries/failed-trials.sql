@@ -1,16 +1,16 @@
 -- Trials that failed by their verdict: task, model, cost, the judge's words, session, and how the log ends
 SELECT
-    v.task,
+    o.task,
     s.canonical_model AS model,
-    s.cost_usd,
-    v.message,
-    v.session_id,
+    o.cost_usd,
+    o.message,
+    o.session_id,
     s.status,
     s.error_kind,
-    s.turns,
-    v.runtime,
-    v.trial
-FROM verdicts v
-JOIN sessions s ON s.session_id = v.session_id AND s.runtime = v.runtime
-WHERE v.passed = FALSE AND v.name = 'verdict'
-ORDER BY v.task NULLS LAST, v.trial NULLS LAST, v.session_id, v.runtime
+    o.turns,
+    o.runtime,
+    o.trial
+FROM outcomes o
+JOIN sessions s ON s.session_id = o.session_id AND s.runtime = o.runtime
+WHERE o.passed = FALSE
+ORDER BY o.task NULLS LAST, o.trial NULLS LAST, o.session_id, o.runtime

@@ -57,11 +57,21 @@ def difference(ours, columns, theirs):
     return None
 
 
+# The computed table that queries read, as `agentlogs schema` describes it.
+OUTCOMES = {
+    "runtime": "VARCHAR", "session_id": "VARCHAR", "task": "VARCHAR", "trial": "VARCHAR", "passed": "BOOLEAN",
+    "score": "DOUBLE", "message": "VARCHAR", "sessions": "BIGINT", "cost_usd": "DOUBLE", "total_tokens": "BIGINT",
+    "turns": "BIGINT", "duration_ms": "BIGINT",
+}
+
+
 def queries(run, folder):
     """Runs the queries in DuckDB, over one file per table and over a lake."""
     run("export", "tables")
     run("export", "lake", "--as", "lake")
     tables = {path.stem: f"'{path}'" for path in (folder / "tables").glob("*.parquet")}
+    (folder / "outcomes.csv").write_text(run("query", "SELECT * FROM outcomes", "--format", "csv"))
+    tables["outcomes"] = f"read_csv('{folder}/outcomes.csv', header = true, columns = {OUTCOMES})"
     yield from answers(run, folder, "the tables", tables)
     # Of a table without rows a lake has no files.
     in_lake = lambda table: f"read_parquet('{folder}/lake/{table}/**/*.parquet', hive_partitioning = true)"

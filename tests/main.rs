@@ -90,6 +90,8 @@ mod tidy;
 #[cfg(feature = "archive")]
 mod trees;
 #[cfg(feature = "archive")]
+mod trials;
+#[cfg(feature = "archive")]
 mod verdicts;
 mod views;
 #[cfg(feature = "archive")]

@@ -37,6 +37,7 @@ fn tables(passed: &[Option<bool>], tasks: usize) -> Frames {
         "passed" => passed,
         "score" => vec![None::<f64>; count],
         "judged_at" => vec![None::<i64>; count],
+        "message" => vec![None::<&str>; count],
     );
     Frames::from_iter([("sessions", sessions.lazy()), ("verdicts", verdicts.unwrap().lazy())])
 }

@@ -26,6 +26,7 @@ fn tables() -> Frames {
         "passed" => judged.map(|(_, passed)| passed),
         "score" => [None::<f64>; 3],
         "judged_at" => [None::<i64>; 3],
+        "message" => [None::<&str>; 3],
     );
     let verdicts = verdicts.unwrap().lazy();
     let others = frames(&tables).unwrap().into_iter().filter(|(name, _)| *name != "verdicts");

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 use crate::{copy, root};
 
 /// A directory with the files of `tests/verdicts` and archives.
-struct Here(tempfile::TempDir);
+pub struct Here(tempfile::TempDir);
 
 impl Here {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let here = Self(tempfile::tempdir().unwrap());
         copy(&root().join("tests/verdicts"), &here.path("verdicts"));
         here
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
@@ -28,24 +28,24 @@ impl Here {
         command.env("AGENTLOGS_ARCHIVE", "archive").output().unwrap()
     }
 
-    fn done(&self, args: &[&str]) -> Output {
+    pub fn done(&self, args: &[&str]) -> Output {
         let output = self.run(args);
         assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         output
     }
 
-    fn json(&self, args: &[&str]) -> Value {
+    pub fn json(&self, args: &[&str]) -> Value {
         let output = self.done(&[args, &["--format", "json"]].concat());
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    fn query(&self, sql: &str) -> Value {
+    pub fn query(&self, sql: &str) -> Value {
         self.json(&["query", sql])
     }
 }
 
 /// The values of some columns, row by row.
-fn columns(rows: &Value, names: &[&str]) -> Value {
+pub fn columns(rows: &Value, names: &[&str]) -> Value {
     let row = |row: &Value| names.iter().map(|name| row[name].clone()).collect::<Vec<_>>();
     rows.as_array().unwrap().iter().map(row).collect()
 }

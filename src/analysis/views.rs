@@ -1,13 +1,14 @@
-//! Tables for SQL that are computed from those of an archive: `labels`, `failures` and `shipped`.
+//! Tables for SQL that are computed from those of an archive: `labels`, `failures`, `outcomes` and `shipped`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::*;
 
 use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
+use crate::analysis::outcomes;
 use crate::analysis::rows::{Frames, KEY};
 use crate::analysis::shipped;
-use crate::store::frames::{COMPUTED_TABLES, FAILURES, LABELS, TypedRows as _, rows, sessions};
+use crate::store::frames::{COMPUTED_TABLES, FAILURES, LABELS, OUTCOMES, TypedRows as _, rows, sessions};
 use crate::store::query::{describes, lists_tables, names_column, reads};
 
 /// The tables with those that are computed for a query.
@@ -25,6 +26,7 @@ pub fn with_views(tables: Frames, sql: &str) -> PolarsResult<Frames> {
             // Its columns are known without its rows.
             _ if describes(sql) => continue,
             FAILURES => (name, failures(&tables)?),
+            OUTCOMES => (name, outcomes::view(&tables)?),
             _ => (name, shipped::view(&tables)?),
         });
     }

@@ -193,6 +193,18 @@ def check_queries(spark: SparkSession, lake: Path) -> None:
 
     with_rows = {table for table, rows in rows_of(lake).items() if rows}
     assert tables(spark, str(lake)).keys() == with_rows
+    # The table that agentlogs computes.
+    arguments = [BINARY, "query", "SELECT * FROM outcomes", "--format", "csv", "--archive", lake]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    outcomes = lake.parent / "outcomes.csv"
+    outcomes.write_text(done.stdout)
+    columns = (
+        "runtime STRING, session_id STRING, task STRING, trial STRING, passed BOOLEAN, score DOUBLE, message STRING, "
+        "sessions BIGINT, cost_usd DOUBLE, total_tokens BIGINT, turns BIGINT, duration_ms BIGINT"
+    )
+    options = {"header": True, "multiLine": True, "escape": '"', "schema": columns}
+    spark.read.csv(str(outcomes), **options).createOrReplaceTempView("outcomes")
     problems = []
     for path in sorted((ROOT / "queries").glob("*.sql")):
         arguments = [BINARY, "query", "-f", path, "--format", "json", "--archive", lake]

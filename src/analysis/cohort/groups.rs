@@ -3,7 +3,8 @@
 use polars::prelude::*;
 
 use super::read::Cohort;
-use crate::analysis::rows::{Frames, Unjudged};
+use crate::analysis::outcomes::frame::{Trial, all_trials, among};
+use crate::analysis::rows::{Cost, Frames, KEY, Unjudged};
 use crate::analysis::selection::{Error, Grouping};
 
 /// The values of the dimensions; `None` is unknown.
@@ -31,26 +32,51 @@ impl Groups {
             values.push(grouping.dimension(dimension)?.cast(DataType::String).alias(column.as_str()));
         }
         let rows = std::mem::take(&mut grouping.rows).with_columns(values).collect()?;
+        Self::divided(rows, columns)
+    }
+
+    fn divided(rows: DataFrame, columns: Vec<String>) -> Result<Self, Error> {
         let groups = if columns.is_empty() { vec![(Vec::new(), rows.height())] } else { counted(&rows, &columns)? };
         Ok(Self { rows: rows.lazy(), columns, groups })
     }
 
-    /// The sessions of a group.
+    /// Only the sessions of these trials, each of which is in the group of its session.
     ///
     /// # Errors
     /// When the tables cannot be read.
-    pub(in crate::analysis) fn cohort(
+    pub(in crate::analysis) fn of_trials(self, trials: &[Trial]) -> Result<Self, Error> {
+        let (runtimes, ids): (Vec<&str>, Vec<&str>) =
+            trials.iter().map(|trial| (trial.key.0.as_str(), trial.key.1.as_str())).unzip();
+        let [runtime, session] = KEY;
+        let keys = df!(runtime => runtimes, session => ids)?;
+        let rows = self.rows.join(keys.lazy(), KEY.map(col), KEY.map(col), JoinType::Semi.into());
+        Self::divided(rows.collect()?, self.columns)
+    }
+
+    /// The trials of all groups.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub(in crate::analysis) fn trials(
         &self,
-        values: &Values,
         tables: &Frames,
+        cost: Cost,
         unjudged: Unjudged,
-    ) -> PolarsResult<Cohort> {
+    ) -> PolarsResult<Vec<Trial>> {
+        among(all_trials(tables, cost, unjudged)?, &self.rows)
+    }
+
+    /// The sessions of a group. `trials` are those of all groups.
+    ///
+    /// # Errors
+    /// When the tables cannot be read.
+    pub(in crate::analysis) fn cohort(&self, values: &Values, trials: &[Trial]) -> PolarsResult<Cohort> {
         let is_in = self.columns.iter().zip(values).map(|(column, value)| match value {
             Some(value) => col(column.as_str()).eq(lit(value.as_str())),
             None => col(column.as_str()).is_null(),
         });
         let is_in = is_in.reduce(Expr::and).unwrap_or_else(|| lit(true));
-        Cohort::of(&self.rows.clone().filter(is_in), tables, unjudged)
+        Cohort::of(&self.rows.clone().filter(is_in), trials)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use polars::prelude::*;
 
-use crate::analysis::outcomes::frame::{Trial, all_trials};
-use crate::analysis::rows::{Frames, Judged, Key, Unjudged};
+use crate::analysis::outcomes::frame::{Trial, all_trials, judged};
+use crate::analysis::rows::{Cost, Frames, Judged, Key, Unjudged};
 use crate::analysis::selection::{self, Error, LeftOut, Scope};
 use crate::store::frames::{sessions, verdicts};
 
@@ -47,7 +47,7 @@ pub(in crate::analysis) fn row_of_trial(trial: &Trial) -> Row {
 pub(in crate::analysis) struct Cohort {
     pub keys: Vec<Key>,
     pub rows: Vec<Row>,
-    /// Empty if no session of the tables is judged.
+    /// The trials of these sessions, each with all of its sessions. Empty if no session of the tables is judged.
     pub trials: Vec<Trial>,
     pub judged: Judged,
 }
@@ -60,7 +60,7 @@ impl Cohort {
         unjudged: Unjudged,
     ) -> Result<(Self, LeftOut), Error> {
         let (sessions, left_out) = selection::sessions(tables, scope)?;
-        Ok((Self::of(&sessions, tables, unjudged)?, left_out))
+        Ok((Self::of(&sessions, &all_trials(tables, Cost::Auto, unjudged)?)?, left_out))
     }
 
     /// Its trials; none if none of them is judged.
@@ -69,8 +69,8 @@ impl Cohort {
         if are_judged { &self.trials } else { &[] }
     }
 
-    /// These sessions.
-    pub(in crate::analysis) fn of(sessions: &LazyFrame, tables: &Frames, unjudged: Unjudged) -> PolarsResult<Self> {
+    /// These sessions. `all` are the trials of all sessions, of which the cohort has those whose session is one of these.
+    pub(super) fn of(sessions: &LazyFrame, all: &[Trial]) -> PolarsResult<Self> {
         let number = |name: &'static str| col(name).cast(DataType::Float64).fill_null(lit(f64::NAN)).alias(name);
         let numbers = [
             sessions::COST_USD,
@@ -81,7 +81,6 @@ impl Cohort {
             sessions::TOOL_ERRORS,
         ];
         let texts = [sessions::RUNTIME, sessions::SESSION_ID, sessions::STATUS].map(col).into_iter();
-        let (trials, judged) = all_trials(sessions, tables, unjudged)?;
         let frame = sessions
             .clone()
             .select(texts.chain(numbers.map(number)).collect::<Vec<_>>())
@@ -105,7 +104,10 @@ impl Cohort {
             [1.0, success, of(&cost), of(&tokens), of(&turns), of(&duration), of(&calls), of(&errors), known]
         };
         let key = |row: usize| [&runtime, &session].map(|it| it.get(row).unwrap_or_default().to_owned()).into();
-        let (keys, rows) = ((0..frame.height()).map(key).collect(), (0..frame.height()).map(row).collect());
+        let keys: Vec<Key> = (0..frame.height()).map(key).collect();
+        let rows = (0..frame.height()).map(row).collect();
+        let trials: Vec<Trial> = all.iter().filter(|trial| keys.binary_search(&trial.key).is_ok()).cloned().collect();
+        let judged = judged(&trials);
         Ok(Self { keys, rows, trials, judged })
     }
 }

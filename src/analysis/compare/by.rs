@@ -67,13 +67,16 @@ pub struct Cohorts {
 pub fn compare_by(tables: &Frames, scope: &Scope, by: &str, unjudged: Unjudged) -> Result<Cohorts, Error> {
     let mut grouping = Grouping::new("compare", &Sessions, tables, scope, CostBasis::Auto).map_err(with_reports)?;
     let groups = Groups::of(&mut grouping, &[by.to_owned()]).map_err(with_reports)?;
+    let trials = groups.trials(tables, Cost::Auto, unjudged)?;
+    // A cohort without verdicts has a cost, too; only its pass rate is unknown.
+    let are_judged = trials.iter().any(|trial| trial.passed.is_some());
+    // Sessions that others started are no cohort of their own: they belong to the trials of those.
+    let groups = if are_judged { groups.of_trials(&trials)? } else { groups };
     let omitted = groups.groups.len().saturating_sub(MAX_COHORTS);
     let mut cohorts = Vec::new();
     for (values, _) in groups.groups.iter().take(MAX_COHORTS) {
-        cohorts.push((values.first().cloned().flatten(), groups.cohort(values, tables, unjudged)?));
+        cohorts.push((values.first().cloned().flatten(), groups.cohort(values, &trials)?));
     }
-    // A cohort without verdicts has a cost, too; only its pass rate is unknown.
-    let are_judged = cohorts.iter().any(|(_, cohort)| !cohort.judged_trials().is_empty());
     let lines = if are_judged {
         OF_TRIALS.iter().flat_map(|measure| lines(measure, &cohorts, of_trials)).collect()
     } else {

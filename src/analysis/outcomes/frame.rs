@@ -1,13 +1,13 @@
 //! The trials as columns of sessions, for reports.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use polars::prelude::*;
 
 use super::statistics::{pass_at_k, pass_hat_k};
 use super::trials::{Membership, Trials};
 use super::verdicts::Outcome;
-use crate::analysis::rows::{Context, Extended, Frames, Judged, KEY, Key, ReportRows, Unjudged};
+use crate::analysis::rows::{Context, Cost, Extended, Frames, Judged, KEY, Key, ReportRows, Unjudged};
 use crate::model::session::{add, add_money};
 use crate::store::frames::{computed_columns, sessions, verdicts};
 
@@ -75,26 +75,21 @@ fn keys_of(frame: &DataFrame) -> PolarsResult<Vec<Key>> {
     Ok((0..frame.height()).map(|row| (text(runtimes, row), text(ids, row))).collect())
 }
 
-fn judged(trials: &[Trial]) -> Judged {
-    Judged { trials: trials.len(), unjudged: trials.iter().filter(|trial| trial.passed.is_none()).count() }
-}
-
-fn judge_the_others(trials: &mut [Trial], unjudged: Unjudged) {
-    if unjudged == Unjudged::Failed {
-        for trial in trials {
-            trial.passed = trial.passed.or(Some(false));
-        }
-    }
-}
-
-/// A trial of sessions in a scope.
+/// A trial.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::analysis) struct Trial {
-    /// The session whose dimensions are those of the trial.
+    /// The session whose dimensions are those of the trial: the first that no other session of it started.
     pub key: Key,
     pub task: Option<String>,
+    /// Its name.
+    pub name: Option<String>,
+    /// Whether a verdict states whether it passed.
+    pub is_judged: bool,
     pub passed: Option<bool>,
     pub score: Option<f64>,
+    pub message: Option<String>,
+    /// The number of its sessions.
+    pub sessions: i64,
     /// Sums over its sessions.
     pub cost: Option<f64>,
     pub tokens: Option<i64>,
@@ -103,40 +98,48 @@ pub(in crate::analysis) struct Trial {
     pub duration_ms: Option<i64>,
 }
 
-/// The trials of the sessions in a scope, and how many are judged; none if none of them is judged. `rows` are sessions.
-pub(in crate::analysis) fn judged_trials(
-    rows: &LazyFrame,
-    tables: &Frames,
-    unjudged: Unjudged,
-) -> PolarsResult<(Vec<Trial>, Judged)> {
-    let (trials, judged) = all_trials(rows, tables, unjudged)?;
-    let are_judged = trials.iter().any(|trial| trial.passed.is_some());
-    Ok((if are_judged { trials } else { Vec::new() }, judged))
+/// How many of these trials are judged.
+pub(in crate::analysis) fn judged<'t>(trials: impl IntoIterator<Item = &'t Trial>) -> Judged {
+    trials.into_iter().fold(Judged::default(), |sum, trial| Judged {
+        trials: sum.trials + 1,
+        unjudged: sum.unjudged + usize::from(!trial.is_judged),
+    })
 }
 
-/// The same, also if none of them is judged; none if no session of the tables is judged.
-pub(in crate::analysis) fn all_trials(
-    rows: &LazyFrame,
-    tables: &Frames,
-    unjudged: Unjudged,
-) -> PolarsResult<(Vec<Trial>, Judged)> {
+/// The trials of the sessions in a scope; none if none of them is judged. `rows` are sessions.
+pub(in crate::analysis) fn judged_trials(rows: &LazyFrame, tables: &Frames, cost: Cost) -> PolarsResult<Vec<Trial>> {
+    let trials = among(all_trials(tables, cost, Unjudged::Apart)?, rows)?;
+    let are_judged = trials.iter().any(|trial| trial.is_judged);
+    Ok(if are_judged { trials } else { Vec::new() })
+}
+
+/// The trials of all sessions, in the order of their starts; none if no session is judged.
+pub(in crate::analysis) fn all_trials(tables: &Frames, cost: Cost, unjudged: Unjudged) -> PolarsResult<Vec<Trial>> {
     let trials = Trials::read(tables)?;
-    if !trials.has_verdicts() {
-        return Ok((Vec::new(), Judged::default()));
-    }
-    let mut trials = trials_of(rows, trials)?;
-    let judged = judged(&trials);
-    judge_the_others(&mut trials, unjudged);
-    Ok((trials, judged))
+    if trials.has_verdicts() { trials_of(tables, trials, cost, unjudged) } else { Ok(Vec::new()) }
 }
 
-/// The trials of the sessions in a scope, in the order of their starts. `rows` are sessions.
-fn trials_of(rows: &LazyFrame, mut trials: Trials) -> PolarsResult<Vec<Trial>> {
+/// The trials whose session is among `rows`. A trial is in a scope as a whole: its sums are those of all of its sessions.
+pub(in crate::analysis) fn among(mut trials: Vec<Trial>, rows: &LazyFrame) -> PolarsResult<Vec<Trial>> {
+    if !trials.is_empty() {
+        let keys: HashSet<Key> = keys_of(&rows.clone().select(KEY.map(col)).collect()?)?.into_iter().collect();
+        trials.retain(|trial| keys.contains(&trial.key));
+    }
+    Ok(trials)
+}
+
+/// The trials of all sessions, in the order of their starts.
+pub(super) fn trials_of(
+    tables: &Frames,
+    mut trials: Trials,
+    cost: Cost,
+    unjudged: Unjudged,
+) -> PolarsResult<Vec<Trial>> {
     let columns =
         [sessions::COST_USD, sessions::TOTAL_TOKENS, sessions::TURNS, sessions::DURATION_MS, sessions::STARTED_AT]
             .map(|name| col(name).to_physical());
-    let frame = rows
-        .clone()
+    let frame = cost
+        .applied_to(tables.table(sessions::TABLE))?
         .select(KEY.map(col).into_iter().chain(columns).collect::<Vec<_>>())
         .sort(
             [sessions::STARTED_AT, sessions::RUNTIME, sessions::SESSION_ID],
@@ -152,13 +155,17 @@ fn trials_of(rows: &LazyFrame, mut trials: Trials) -> PolarsResult<Vec<Trial>> {
     let mut positions: HashMap<i64, (usize, bool)> = HashMap::new();
     let mut found: Vec<Trial> = Vec::new();
     for (row, key) in keys.into_iter().enumerate() {
-        let Membership { trial, is_child, outcome: Outcome { task, passed, score, .. } } = trials.of(&key);
+        let Membership { trial, is_child, outcome } = trials.of(&key);
         let next = found.len();
         let (position, has_only_children) = positions.entry(trial).or_insert((next, is_child));
         if *position == next {
-            found.push(Trial { key: key.clone(), task, passed, score, ..Trial::default() });
+            let Outcome { task, trial: name, passed, score, message, .. } = outcome;
+            let is_judged = passed.is_some();
+            let passed = if unjudged == Unjudged::Failed { passed.or(Some(false)) } else { passed };
+            found.push(Trial { key: key.clone(), task, name, is_judged, passed, score, message, ..Trial::default() });
         }
         let Some(sum) = found.get_mut(*position) else { continue };
+        sum.sessions += 1;
         sum.cost = add_money(sum.cost, cost.get(row));
         sum.tokens = add(sum.tokens, tokens.get(row));
         sum.turns = add(sum.turns, turns.get(row));
@@ -192,23 +199,17 @@ impl ReportRows for Outcomes {
 
     fn extend(&self, rows: LazyFrame, context: &Context<'_>) -> PolarsResult<Extended> {
         let k = context.k.unwrap_or(DEFAULT_K);
-        let ([rows, all], judged) = rows_of_trials(rows, context.tables, context.keys, k, context.unjudged)?;
+        let ([rows, all], judged) = rows_of_trials(rows, context, k)?;
         Ok(Extended { rows, rows_of_total: Some(all), judged: Some(judged) })
     }
 }
 
-/// The rows of trials: each is the session with the dimensions of the trial. `keys` are the dimensions of a report: pass@k is computed
-/// for the trials of a task in the same group, and in the second result for all trials of a task.
-fn rows_of_trials(
-    sessions: LazyFrame,
-    tables: &Frames,
-    keys: &[Expr],
-    k: u32,
-    unjudged: Unjudged,
-) -> PolarsResult<([LazyFrame; 2], Judged)> {
-    let mut trials = trials_of(&sessions, Trials::read(tables)?)?;
+/// The rows of trials: each is the session with the dimensions of the trial. pass@k is computed for the trials of a task in the same
+/// group, and in the second result for all trials of a task.
+fn rows_of_trials(sessions: LazyFrame, context: &Context<'_>, k: u32) -> PolarsResult<([LazyFrame; 2], Judged)> {
+    let trials = trials_of(context.tables, Trials::read(context.tables)?, context.cost, context.unjudged)?;
+    let trials = among(trials, &sessions)?;
     let judged = judged(&trials);
-    judge_the_others(&mut trials, unjudged);
     let text = |of: &dyn Fn(&Trial) -> String, name: &str| -> Column {
         Column::new(name.into(), trials.iter().map(of).collect::<Vec<_>>())
     };
@@ -237,7 +238,7 @@ fn rows_of_trials(
     };
     let rows = join(sessions, frame);
     let task = [col("trial_task")];
-    let of_group = parts(&rows, &[keys, &task].concat(), k)?;
+    let of_group = parts(&rows, &[context.keys, &task].concat(), k)?;
     let of_all = parts(&rows, &task, k)?;
     Ok(([join(rows.clone(), of_group), join(rows, of_all)], judged))
 }

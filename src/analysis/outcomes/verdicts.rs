@@ -22,6 +22,8 @@ pub(super) struct Outcome {
     pub named: Option<NamedTrial>,
     pub passed: Option<bool>,
     pub score: Option<f64>,
+    /// The words of the judge: those of the verdict that decides.
+    pub message: Option<String>,
 }
 
 /// One verdict.
@@ -35,6 +37,7 @@ struct Row {
     judged_at: Option<i64>,
     path: String,
     is_imported: bool,
+    message: Option<String>,
 }
 
 /// The outcomes of the sessions that have verdicts.
@@ -50,6 +53,7 @@ pub(super) fn outcomes(tables: &Frames) -> PolarsResult<HashMap<Key, Outcome>> {
         verdicts::NAME,
         verdicts::SOURCE_PATH,
         verdicts::MATCHED_BY,
+        verdicts::MESSAGE,
     ];
     let columns = texts.iter().map(|name| col(*name));
     let columns = columns.chain([col(verdicts::PASSED), col(verdicts::SCORE), col(verdicts::JUDGED_AT).to_physical()]);
@@ -58,10 +62,10 @@ pub(super) fn outcomes(tables: &Frames) -> PolarsResult<HashMap<Key, Outcome>> {
         .filter(col(verdicts::SESSION_ID).is_not_null())
         .select(columns.collect::<Vec<_>>());
     let frame = frame.collect()?;
-    let [runtime, session, task, trial, name, path, matched_by] =
+    let [runtime, session, task, trial, name, path, matched_by, message] =
         texts.map(|name| frame.column(name).and_then(|column| column.str()));
     let (runtime, session, task, trial) = (runtime?, session?, task?, trial?);
-    let (name, path, matched_by) = (name?, path?, matched_by?);
+    let (name, path, matched_by, message) = (name?, path?, matched_by?, message?);
     let (passed, score) = (frame.column(verdicts::PASSED)?.bool()?, frame.column(verdicts::SCORE)?.f64()?);
     let judged_at = frame.column(verdicts::JUDGED_AT)?.i64()?;
     let mut rows: HashMap<Key, Vec<Row>> = HashMap::new();
@@ -77,6 +81,7 @@ pub(super) fn outcomes(tables: &Frames) -> PolarsResult<HashMap<Key, Outcome>> {
             judged_at: judged_at.get(index),
             path: text(path).unwrap_or_default(),
             is_imported: matched_by.get(index) != Some("sidecar"),
+            message: text(message),
         });
     }
     Ok(outcomes_of(rows))
@@ -132,9 +137,11 @@ fn outcome(mut rows: Vec<Row>) -> Outcome {
         (None, [only]) => only.score,
         (None, _) => None,
     };
+    let decides = |row: &&&Row| row.passed == passed && row.message.is_some();
+    let message = main.or_else(|| by_name.iter().find(decides).copied()).and_then(|row| row.message.clone());
     let task = rows.iter().find_map(|row| row.task.clone());
     let trial = rows.iter().find_map(|row| row.trial.clone());
-    Outcome { task, trial, named: None, passed, score }
+    Outcome { task, trial, named: None, passed, score, message }
 }
 
 #[cfg(test)]

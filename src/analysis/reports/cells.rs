@@ -8,7 +8,7 @@ use super::own_rows::Errors;
 use crate::analysis::behaviour::add_measures;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::rows::{
-    self, CostBasis, Frames, NONE, ReportRows, Sessions, Table, Unjudged, Within, count_of, responses, sum_where,
+    self, CostBasis, Frames, NONE, ReportRows, Sessions, Table, Within, count_of, responses, sum_where,
 };
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::analysis::shipped::{self, Shipped, has_history, rows_of_shares};
@@ -157,7 +157,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: CostBasis, catalog: &Catalog)
     let (troubles, _) = grouped(&Errors, &["kind", "code"], &[rows()])?;
     let key = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
     let listed = Grouping::new(NAME, &Sessions, tables, scope, cost)?.rows;
-    let (trials, _) = judged_trials(&listed, tables, Unjudged::Apart)?;
+    let trials = judged_trials(&listed, tables, cost)?;
     let omits_measured = listed.clone().select([col(turns::SESSION_ID)]).collect()?.height() > MAX_MEASURED;
     let none = omits_measured.then(|| tables.clone().map(|_, rows| rows.limit(0)));
     let (waste, behaviour) = of_sessions(none.as_ref().unwrap_or(tables), scope, cost, catalog)?;

@@ -80,10 +80,11 @@ fn groups(tables: &Frames, options: &Options) -> Result<(Vec<Group>, LeftOut), E
     let scope = Scope { undated: Some(Undated::Exclude), ..options.scope.clone() };
     let mut grouping = Grouping::new("trends", &Sessions, tables, &scope, options.cost)?;
     let divided = Groups::of(&mut grouping, &options.by)?;
+    let trials = divided.trials(tables, options.cost, options.unjudged)?;
     let mut groups = Vec::new();
     for (values, sessions) in &divided.groups {
         if *sessions >= 2 * MIN_PART || options.by.is_empty() {
-            let cohort = divided.cohort(values, tables, options.unjudged)?;
+            let cohort = divided.cohort(values, &trials)?;
             groups.push(Group { values: values.clone(), cohort });
         }
     }

@@ -32,4 +32,10 @@ impl CostBasis {
         };
         [cost.alias(turns::COST_USD), is_unpriced.alias("is_unpriced")]
     }
+
+    /// Rows with [`Self::columns`], if they have a cost.
+    pub(in crate::analysis) fn applied_to(self, mut rows: LazyFrame) -> PolarsResult<LazyFrame> {
+        let has_cost = rows.collect_schema()?.contains(turns::COST_SOURCE);
+        Ok(if has_cost { rows.with_columns(self.columns()) } else { rows })
+    }
 }

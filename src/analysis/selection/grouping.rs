@@ -58,10 +58,7 @@ impl Grouping {
             Some(since) if rows.has_times_of_tables() => tables.since(since)?,
             _ => tables.clone(),
         };
-        let mut rows = rows.frame(&recent)?;
-        if rows.collect_schema()?.contains(turns::COST_SOURCE) {
-            rows = rows.with_columns(cost.columns());
-        }
+        let mut rows = cost.applied_to(rows.frame(&recent)?)?;
         let schema = rows.collect_schema()?;
         let zone = now.time_zone().clone();
         let mut grouping = Self {

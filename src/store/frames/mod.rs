@@ -25,7 +25,7 @@ pub use columns::{
     commit_files, commits, events, file_changes, limits, pull_requests, rejects, sessions, sources, tool_calls, turns,
     unknown_records, verdicts,
 };
-pub use computed::{COMPUTED_TABLES, FAILURES, LABELS, SHIPPED, computed_schema, names_of_tables};
+pub use computed::{COMPUTED_TABLES, FAILURES, LABELS, OUTCOMES, SHIPPED, computed_schema, names_of_tables};
 pub use read::{TypedRows, for_each_batch};
 pub(crate) use read::{computed_columns, rows};
 pub use rows::{count_undated, drop_rows, frames, row_sets};
