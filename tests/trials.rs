@@ -97,6 +97,13 @@ fn a_trial_is_in_the_cohort_of_its_session() {
     }
 }
 
+#[test]
+fn skills_count_trials_once() {
+    let skills = trees().json(&["report", "skills", "--wide"]);
+    let names = ["skill", "sessions", "passed_with", "failed_with", "all_passed", "all_failed"];
+    assert_eq!(columns(&skills, &names), json!([["(none)", 24, 8, 4, 8, 4]]));
+}
+
 /// The parent of both has no log, so that they are no trial together.
 #[test]
 fn sessions_without_their_parent_are_trials_of_their_own() {

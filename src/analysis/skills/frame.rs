@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use super::unit::Unit;
-use crate::analysis::outcomes::frame::{OUTCOME_PASSED, outcomes_of_sessions};
+use crate::analysis::outcomes::frame::{TRIAL, TRIAL_PASSED, add_outcomes};
 use crate::analysis::rows::{Context, Extended, Frames, KEY, ReportRows, Sessions, known_sum};
 use crate::store::frames::{sessions, tool_calls, turns, verdicts};
 
@@ -24,9 +24,7 @@ pub(super) const OFFERED_COST_USD: &str = "offered_cost_usd";
 const AMOUNTS: [&str; 3] = [USED_COST_USD, OFFERED_TOKENS, OFFERED_COST_USD];
 /// The bytes of a token of a list, which is English text.
 const BYTES_PER_TOKEN: f64 = 4.0;
-/// The outcome of the session.
-pub(super) const HAS_PASSED: &str = "has_passed";
-/// Over all sessions in scope: those that passed, and those that did not.
+/// Over the trials of all sessions in scope: those that passed, and those that did not.
 pub(super) const ALL_PASSED: &str = "all_passed";
 pub(super) const ALL_FAILED: &str = "all_failed";
 
@@ -63,13 +61,11 @@ impl ReportRows for Skills {
         let sums = COUNTS.into_iter().chain(AMOUNTS).map(|name| known_sum(name).alias(name));
         let used = concat(parts.map(|part| part.select(columns(&units))), UnionArgs::default())?;
         let used = used.group_by(keys).agg(sums.collect::<Vec<_>>());
-        let outcomes = outcomes_of_sessions(context.tables)?
-            .select(KEY.map(col).into_iter().chain([col(OUTCOME_PASSED).alias(HAS_PASSED)]).collect::<Vec<_>>());
         let on = || KEY.map(col);
-        let rows = rows.join(outcomes, on(), on(), JoinType::Left.into());
+        let rows = add_outcomes(rows, context.tables)?;
         let of_all = rows
             .clone()
-            .select([count(HAS_PASSED, true).alias(ALL_PASSED), count(HAS_PASSED, false).alias(ALL_FAILED)]);
+            .select([trials_with(lit(true), true).alias(ALL_PASSED), trials_with(lit(true), false).alias(ALL_FAILED)]);
         let of_all = of_all.collect()?;
         let all =
             |name: &str| -> PolarsResult<Expr> { Ok(lit(of_all.column(name)?.i64()?.get(0).unwrap_or(0)).alias(name)) };
@@ -82,8 +78,10 @@ impl ReportRows for Skills {
     }
 }
 
-fn count(column: &str, value: bool) -> Expr {
-    col(column).eq(lit(value)).sum().cast(DataType::Int64)
+/// The trials that passed or did not, of which a session fulfils a condition. A trial has several sessions if one started others.
+pub(super) fn trials_with(condition: Expr, passed: bool) -> Expr {
+    let is_counted = condition.and(col(TRIAL_PASSED).eq(lit(passed)));
+    col(TRIAL).filter(is_counted).n_unique().cast(DataType::Int64)
 }
 
 /// The columns of the parts, in one order.

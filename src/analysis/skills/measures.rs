@@ -3,15 +3,15 @@
 use polars::prelude::*;
 
 use super::frame::{
-    ALL_FAILED, ALL_PASSED, FAILED_CALLS, HAS_PASSED, LOAD_BYTES, LOADS, OFFERED_COST_USD, OFFERED_TOKENS, OFFERS,
-    USED_CALLS, USED_COST_USD, USED_TOKENS, USED_TURNS,
+    ALL_FAILED, ALL_PASSED, FAILED_CALLS, LOAD_BYTES, LOADS, OFFERED_COST_USD, OFFERED_TOKENS, OFFERS, USED_CALLS,
+    USED_COST_USD, USED_TOKENS, USED_TURNS, trials_with,
 };
 use crate::analysis::outcomes::{Interval, wilson_of};
 use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, ratio, sum};
 use crate::analysis::rows::{distinct_sessions, known_sum};
 use crate::store::frames::{sessions, turns};
 
-/// The pass rate of sessions with the skill.
+/// The pass rate of trials with the skill.
 pub(in crate::analysis) const PASS_RATE_WITH: &str = "pass_rate_with";
 
 /// That of the others.
@@ -48,12 +48,8 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
         known_sum(OFFERED_COST_USD)
     })
     .wide(),
-    measure("passed_with", "Judged sessions with it that passed", || distinct_sessions(is_used().and(col(HAS_PASSED))))
-        .wide(),
-    measure("failed_with", "Judged sessions with it that did not", || {
-        distinct_sessions(is_used().and(col(HAS_PASSED).not()))
-    })
-    .wide(),
+    measure("passed_with", "Trials with it that passed", || trials_with(is_used(), true)).wide(),
+    measure("failed_with", "Trials with it that did not", || trials_with(is_used(), false)).wide(),
     derived(PASS_RATE_WITH, "passed_with / (passed_with + failed_with)", || rate("passed_with", "failed_with")).wide(),
     derived("pass_rate_with_low", "Lower end of its 95 % interval (Wilson)", || {
         wilson_of("passed_with", "failed_with", Interval::Low)
@@ -63,11 +59,12 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
         wilson_of("passed_with", "failed_with", Interval::High)
     })
     .wide(),
-    measure("all_passed", "Sessions in scope that passed, with it or without", || col(ALL_PASSED).max()).wide(),
-    measure("all_failed", "Sessions in scope that did not", || col(ALL_FAILED).max()).wide(),
+    measure("all_passed", "Trials of the sessions in scope that passed, with it or without", || col(ALL_PASSED).max())
+        .wide(),
+    measure("all_failed", "Those that did not", || col(ALL_FAILED).max()).wide(),
     derived("passed_without", "all_passed - passed_with", || col("all_passed") - col("passed_with")).wide(),
     derived("failed_without", "all_failed - failed_with", || col("all_failed") - col("failed_with")).wide(),
-    derived(PASS_RATE_WITHOUT, "The pass rate of the sessions without it: a comparison, not an experiment", || {
+    derived(PASS_RATE_WITHOUT, "The pass rate of the trials without it: a comparison, not an experiment", || {
         rate("passed_without", "failed_without")
     })
     .wide(),
