@@ -15,7 +15,7 @@ SELECT
     AVG(s.cost_usd) AS cost_per_session_usd,
     MEDIAN(s.turns) AS median_turns,
     MEDIAN(s.duration_ms) AS median_duration_ms,
-    CAST(SUM(s.tool_errors) AS DOUBLE) / NULLIF(SUM(s.tool_calls), 0) AS tool_error_rate
+    CAST(SUM(s.tool_errors) AS DOUBLE) / NULLIF(SUM(CASE WHEN s.tool_errors IS NOT NULL THEN s.tool_calls ELSE 0 END), 0) AS tool_error_rate
 FROM sessions s
 JOIN several p ON s.project = p.project
 WHERE s.canonical_model IS NOT NULL

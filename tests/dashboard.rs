@@ -79,6 +79,20 @@ fn the_page_adds_up_to_the_reports() {
                 assert_eq!(sum(&data, "turns", name), whole(&costs, name), "{name} {scope:?}");
                 parts += whole(&costs, name);
             }
+            // The prompts of known cache reads: those of all kinds (-1) or of fewer, so that the page has the rate of the report.
+            let kinds =
+                ["input_tokens", "cache_read_tokens", "cache_write_tokens"].map(|it| numbers(&data, "turns", it));
+            let [input, read, write] = kinds;
+            let prompts = numbers(&data, "turns", "prompt_tokens").zip(input.zip(read).zip(write));
+            let prompts: i64 = prompts
+                .filter_map(|(prompt, ((input, read), write))| match prompt {
+                    Some(-1) => Some([input, read, write].into_iter().flatten().sum()),
+                    prompt => prompt,
+                })
+                .sum();
+            let rate = costs.column("cache_hit_rate").unwrap().f64().unwrap().get(0).unwrap_or_default();
+            let own = sum(&data, "turns", "cache_read_tokens") as f64 / prompts.max(1) as f64;
+            assert!((own - rate).abs() < 1e-9, "{own} {rate} {scope:?}");
             // In these logs every total is unknown, or the sum of its parts, which is encoded as -1.
             assert!(numbers(&data, "turns", "total_tokens").all(|it| it == Some(-1)), "{scope:?}");
             assert_eq!(parts, whole(&costs, "total_tokens"), "{scope:?}");

@@ -783,3 +783,33 @@ fn responses_are_unknown_where_logs_only_give_sums() {
     assert!(checked.contains("\nunknown: turns; an unknown value exceeds"), "{checked}");
     assert!(checked.contains("1 of 3 bounds exceeded"), "{checked}");
 }
+
+/// A rate is that of the rows for which both of its numbers are known: an unknown number of cached tokens is no 0, nor is an unknown cost.
+#[test]
+fn unknown_values_are_in_no_rate() {
+    let tables = tables();
+    let is_codex = || col("runtime").eq(lit("codex"));
+    let without = |tables: Frames, names: &'static [&'static str]| -> Frames {
+        let unknown = names.iter().map(|name| when(is_codex()).then(lit(NULL)).otherwise(col(*name)).alias(*name));
+        let unknown = unknown.collect::<Vec<_>>();
+        tables.map(|name, rows| if name == "turns" { rows.with_columns(unknown.clone()) } else { rows })
+    };
+    let total = |tables: &Frames, report: &str, name: &str| {
+        let options = Options { wide: true, total: true, ..Options::default() };
+        let total = reports::find(report).unwrap().run(tables, &options).unwrap().total.unwrap();
+        total.column(name).unwrap().f64().unwrap().get(0).unwrap()
+    };
+    let others = tables.clone().map(|_, rows| match rows.clone().collect_schema().unwrap().contains("runtime") {
+        true => rows.filter(is_codex().not()),
+        false => rows,
+    });
+    for (name, unknown) in [
+        ("cache_hit_rate", &["cache_read_tokens"][..]),
+        ("cost_per_turn_usd", &["cost_usd", "cost_source"]),
+        ("cost_per_session_usd", &["cost_usd", "cost_source"]),
+    ] {
+        let [expected, found, all] =
+            [&others, &without(tables.clone(), unknown), &tables].map(|tables| total(tables, "cost", name));
+        assert!((expected - found).abs() < 1e-9 && (expected - all).abs() > 1e-6, "{name}: {expected} {found} {all}");
+    }
+}

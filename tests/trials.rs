@@ -174,3 +174,30 @@ fn queries_have_the_numbers_of_report_outcomes() {
     assert_eq!(count[0]["trials"].as_i64(), Some(sum(&total, "trials")));
     assert_eq!(count[0]["sessions"], here.query("SELECT COUNT(*) AS sessions FROM sessions")[0]["sessions"]);
 }
+
+/// A log that never contains results does not show which calls failed.
+#[test]
+fn errors_are_unknown_without_results() {
+    let here = Here::new();
+    copy(&root().join("sample-logs/cursor-transcript"), &here.path("logs"));
+    here.done(&["ingest", "logs"]);
+    let tools = here.json(&["report", "tools", "--by", "format", "--wide"]);
+    let names = ["calls", "incomplete", "errors", "error_rate"];
+    assert_eq!(columns(&tools, &names), json!([[7, 7, null, null]]));
+    let behavior = here.json(&["report", "behavior", "--by", "format", "--wide"]);
+    assert_eq!(columns(&behavior, &["test_runs", "failed_test_runs"]), json!([[1, null]]));
+    for query in ["failing-tools", "shell-programs"] {
+        for row in here.json(&["query", query]).as_array().unwrap() {
+            assert_eq!((&row["errors"], &row["error_rate"]), (&Value::Null, &Value::Null), "{query}");
+        }
+    }
+    let skills = here.json(&["report", "skills", "--wide"]);
+    assert_eq!(columns(&skills, &["tool_calls", "tool_errors", "error_rate"]), json!([[7, null, null]]));
+    // Beside logs with results, such calls are not counted as good ones.
+    copy(&root().join("sample-logs/claude-transcript"), &here.path("logs"));
+    here.done(&["ingest", "logs"]);
+    let rows = here.query("SELECT COUNT(*) AS calls FROM tool_calls WHERE status <> 'incomplete'");
+    let tools = here.json(&["report", "tools", "--by", "user", "--wide"]);
+    let rate = tools[0]["errors"].as_f64().unwrap() / rows[0]["calls"].as_f64().unwrap();
+    assert!((tools[0]["error_rate"].as_f64().unwrap() - rate).abs() < 1e-9, "{tools}");
+}

@@ -60,7 +60,7 @@ export type Texts = (string | null)[];
 
 export type Turns = Columns<
   | "day" | "cost" | "total_tokens" | "input_tokens" | "output_tokens" | "cache_read_tokens" | "cache_write_tokens"
-  | "unpriced_tokens" | "turns",
+  | "prompt_tokens" | "unpriced_tokens" | "turns",
   "session" | "group" | "model"
 >;
 /** The responses for which a skill was in effect. */
@@ -235,12 +235,10 @@ export async function read(base64: string): Promise<Data> {
   const groups = columns<Groups>(packed.groups, []);
   const turns = columns<Turns>(packed.turns, ["session", "day"]);
   for (let at = 0; at < turns.length; at++) {
-    if (turns.total_tokens[at] !== AS_SUM) continue;
     let sum = NaN;
-    for (const column of [turns.input_tokens, turns.output_tokens, turns.cache_read_tokens, turns.cache_write_tokens]) {
-      sum = plus(sum, column[at]);
-    }
-    turns.total_tokens[at] = sum;
+    for (const column of [turns.input_tokens, turns.cache_read_tokens, turns.cache_write_tokens]) sum = plus(sum, column[at]);
+    if (turns.prompt_tokens[at] === AS_SUM) turns.prompt_tokens[at] = sum;
+    if (turns.total_tokens[at] === AS_SUM) turns.total_tokens[at] = plus(sum, turns.output_tokens[at]);
   }
   const tools = columns<Tools>(packed.tools, ["group", "day"]);
   tools.duration_ms_known = tools.duration_ms_known.map((it, at) => (it === AS_ROWS ? tools.rows[at] : it));

@@ -14,21 +14,19 @@ export interface Sums {
   output: number;
   cacheRead: number;
   cacheWrite: number;
+  /** Of rows whose cache reads are known. */
+  prompt: number;
   unpriced: number;
   turns: number;
   sessions: number;
 }
 
 const nothing = (): Sums => ({
-  cost: NaN, tokens: NaN, input: NaN, output: NaN, cacheRead: NaN, cacheWrite: NaN, unpriced: 0, turns: NaN, sessions: 0,
+  cost: NaN, tokens: NaN, input: NaN, output: NaN, cacheRead: NaN, cacheWrite: NaN, prompt: NaN, unpriced: 0, turns: NaN, sessions: 0,
 });
 
-/** The part of the prompts that was read from a cache. */
-export function cacheHitRate(it: Sums): number {
-  const known = (value: number) => (Number.isNaN(value) ? 0 : value);
-  const prompt = known(it.input) + known(it.cacheRead) + known(it.cacheWrite);
-  return prompt > 0 ? it.cacheRead / prompt : NaN;
-}
+/** The part of the prompts that was read from a cache, of those for which it is known. */
+export const cacheHitRate = (it: Sums): number => (it.prompt > 0 ? it.cacheRead / it.prompt : NaN);
 
 /** For each row, its index in a column. */
 function picked(column: Int32Array, rows: Int32Array): Int32Array {
@@ -77,6 +75,7 @@ function folded(sums: Map<number, Sums>, keyOf: (key: number) => number, session
     sum.output = plus(sum.output, it.output);
     sum.cacheRead = plus(sum.cacheRead, it.cacheRead);
     sum.cacheWrite = plus(sum.cacheWrite, it.cacheWrite);
+    sum.prompt = plus(sum.prompt, it.prompt);
     sum.unpriced += it.unpriced;
     sum.turns = plus(sum.turns, it.turns);
   }
@@ -157,10 +156,11 @@ export function ledger(data: Data, rows: Int32Array, by: Series, per: Period): L
   }
   const add = (column: Float64Array) => added(column, rows, cells, found.length);
   const [cost, tokens, input, output] = [turns.cost, turns.total_tokens, turns.input_tokens, turns.output_tokens].map(add);
-  const [cacheRead, cacheWrite, unpriced, responses] = [turns.cache_read_tokens, turns.cache_write_tokens, turns.unpriced_tokens, turns.turns].map(add);
+  const [cacheRead, cacheWrite, prompt] = [turns.cache_read_tokens, turns.cache_write_tokens, turns.prompt_tokens].map(add);
+  const [unpriced, responses] = [turns.unpriced_tokens, turns.turns].map(add);
   const sums = new Map(found.map((key, at) => [key, {
     cost: cost[at], tokens: tokens[at], input: input[at], output: output[at], cacheRead: cacheRead[at], cacheWrite: cacheWrite[at],
-    unpriced: unpriced[at] || 0, turns: responses[at], sessions: inCell.counts[at],
+    prompt: prompt[at], unpriced: unpriced[at] || 0, turns: responses[at], sessions: inCell.counts[at],
   }]));
   const ofSeries = new Map<number, (Sums | undefined)[]>();
   for (const [key, it] of sums) {
@@ -210,9 +210,13 @@ export function unpriced(data: Data, left: Left): { index: number; tokens: numbe
   return out.sort((a, b) => b.tokens - a.tokens);
 }
 
+/** The part of the calls with a result that failed. */
+export const errorRate = (errors: number, withResult: number): number => (withResult > 0 ? errors / withResult : NaN);
+
 export interface ToolSums {
   tool: number;
   calls: number;
+  /** NaN if no call has a result. */
   errors: number;
   denied: number;
   incomplete: number;

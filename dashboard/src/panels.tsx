@@ -5,7 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Bars, COLORS, Lines, REST, Scatter, StackedBars, type Stack } from "./charts";
 import { shortId, word, type Data } from "./data";
 import {
-  bins, byCost, byHour, bySkill, byTrouble, cacheHitRate, countBy, FAR, FEW, kept, measured, quantile, runaways, unpriced, usd, type Count, type Ledger,
+  bins, byCost, byHour, bySkill, byTrouble, cacheHitRate, countBy, errorRate, FAR, FEW, kept, measured, quantile, runaways, unpriced, usd, type Count, type Ledger,
   type SkillSums, type Sums, type ToolSums,
 } from "./figures";
 import { MEASURES, PERIODS, periodName, SERIES, type Left, type Measure, type State } from "./filters";
@@ -266,11 +266,12 @@ export function Distribution({ data, left, open }: PanelProps & { open: (session
 
 export function Tools({ data, tools: rows }: { data: Data; tools: ToolSums[] }) {
   const most = Math.max(...rows.map((it) => it.calls));
+  const failed = (it: ToolSums) => errorRate(it.errors, it.calls - it.incomplete);
   const columns: Column<ToolSums>[] = [
     { title: "Tool", name: "tool", value: (it) => word(data, "tool", it.tool) },
     { title: "Calls", name: "calls", value: (it) => it.calls, bar: (it) => it.calls / most, color: () => COLORS[4] },
     { title: "Errors", name: "errors", value: (it) => it.errors },
-    { title: "Error rate", name: "error_rate", value: (it) => it.errors / it.calls, text: (it) => format.percent(it.errors / it.calls), bar: (it) => it.errors / it.calls, color: () => COLORS[5] },
+    { title: "Error rate", name: "error_rate", value: failed, text: (it) => format.percent(failed(it)), bar: failed, color: () => COLORS[5] },
     { title: "Denied", name: "denied", value: (it) => it.denied },
     { title: "No end", name: "incomplete", value: (it) => it.incomplete },
     { title: "Time", name: "duration_ms", value: (it) => it.duration, text: (it) => format.duration(it.duration) },

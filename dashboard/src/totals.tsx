@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import { plus, type Data } from "./data";
-import { cacheHitRate, cleanEnds, lowerBounds, usd, type Count, type Sums, type ToolSums } from "./figures";
+import { cacheHitRate, cleanEnds, errorRate, lowerBounds, usd, type Count, type Sums, type ToolSums } from "./figures";
 import { left, type Left, type State } from "./filters";
 import * as format from "./format";
 import { passRate } from "./verdicts";
@@ -24,10 +24,10 @@ interface Compared {
 function compared(data: Data, rows: Left): Compared {
   let cost = NaN;
   for (const row of rows.turns) cost = plus(cost, data.turns.cost[row]);
-  let [calls, errors] = [0, 0];
+  let [calls, errors] = [0, NaN];
   for (const row of rows.tools) {
-    calls += data.tools.rows[row];
-    errors += data.tools.error[row];
+    calls += data.tools.rows[row] - data.tools.incomplete[row];
+    errors = plus(errors, data.tools.error[row]);
   }
   const count = rows.turns.length + rows.sessions.length;
   return {
@@ -36,7 +36,7 @@ function compared(data: Data, rows: Left): Compared {
     isLowerBound: lowerBounds(data, rows).lower > 0,
     sessions: rows.sessions.length,
     passRate: passRate(data, rows).rate,
-    errors: calls > 0 ? errors / calls : NaN,
+    errors: errorRate(errors, calls),
   };
 }
 
@@ -83,8 +83,8 @@ export function Totals({ data, state, left: rest, sums, statuses, tools }: { dat
   const { clean, known: ended } = cleanEnds(data, statuses);
   const cleanRate = ended > 0 ? clean / ended : NaN;
   const calls = tools.reduce((sum, it) => sum + it.calls, 0);
-  const errors = tools.reduce((sum, it) => sum + it.errors, 0);
-  const rate = calls > 0 ? errors / calls : NaN;
+  const errors = tools.reduce((sum, it) => plus(sum, it.errors), NaN);
+  const rate = errorRate(errors, tools.reduce((sum, it) => sum + it.calls - it.incomplete, 0));
   const hits = cacheHitRate(sums);
   const bound = useMemo(() => lowerBounds(data, rest), [rest]);
   const passed = useMemo(() => passRate(data, rest), [rest]);

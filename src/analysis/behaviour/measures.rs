@@ -5,6 +5,7 @@ use polars::prelude::*;
 use crate::analysis::rows::measure::{
     Measure, derived, float, max, measure, median, not_zero, percentile_90, ratio, rows, sum,
 };
+use crate::analysis::rows::{known_sum, sum_where};
 use crate::store::frames::sessions;
 
 /// The measures.
@@ -39,7 +40,12 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     sum("repeated_calls", "Calls equal to an earlier one of the session, without an edit in between").wide(),
     max("longest_error_run", "The most calls of a session that failed one after the other", "longest_error_run").wide(),
     sum("test_runs", "Calls that ran tests").wide(),
-    sum("failed_test_runs", "Calls that ran tests and failed, by their status or their result").wide(),
+    measure("failed_test_runs", "Calls that ran tests and failed, by their status or their result", || {
+        let known = sum_where("test_runs", col("failed_test_runs").is_not_null());
+        let is_unknown = known.eq(lit(0)).and(col("test_runs").sum().gt(lit(0)));
+        when(is_unknown).then(lit(NULL)).otherwise(known_sum("failed_test_runs"))
+    })
+    .wide(),
     sum("verified_sessions", "Sessions with a test, build or linter after the last edit").wide(),
     share("verified_rate", "Share of these among sessions with edits", || col("verified_sessions").mean()),
     median("p50_end_context_tokens", "Median size of the last prompt of the main agent", "end_context_tokens").wide(),

@@ -20,7 +20,7 @@ pub(super) const COLUMNS: &[(&str, Value)] = &[
     ("repeated_calls", |it| it.repeated_calls),
     ("longest_error_run", |it| it.longest_error_run),
     ("test_runs", |it| it.test_runs.map(|runs| runs.all)),
-    ("failed_test_runs", |it| it.test_runs.map(|runs| runs.failed)),
+    ("failed_test_runs", |it| it.test_runs.and_then(|runs| runs.failed)),
     ("edited_sessions", |it| it.is_edited.map(i64::from)),
     ("verified_sessions", |it| it.is_verified.map(i64::from)),
     ("turns_before_edit", |it| it.before_edit.turns),
@@ -79,7 +79,8 @@ pub(super) struct Measures {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct TestRuns {
     all: i64,
-    failed: i64,
+    /// `None` if there are runs, but none with a result.
+    failed: Option<i64>,
 }
 
 /// Numbers of calls.
@@ -183,8 +184,10 @@ fn test_runs(calls: &[Call]) -> Option<TestRuns> {
     let count = |calls: usize| i64::try_from(calls).unwrap_or(i64::MAX);
     // The exit status of `pytest | tail` is that of `tail`.
     let failed = runs().filter(|call| call.status == Status::Error || call.failed_tests).count();
+    let has_results =
+        runs().next().is_none() || runs().any(|call| call.status != Status::Incomplete || call.failed_tests);
     let is_unknown = runs().next().is_none() && calls.iter().any(|call| call.purpose == Purpose::Unknown);
-    (!is_unknown).then(|| TestRuns { all: count(runs().count()), failed: count(failed) })
+    (!is_unknown).then(|| TestRuns { all: count(runs().count()), failed: has_results.then(|| count(failed)) })
 }
 
 /// `None` if only a call of unknown purpose can be an edit.
@@ -330,12 +333,14 @@ mod tests {
 
     #[test]
     fn tests_and_checks_of_edits_are_found() {
-        assert_eq!(test_runs(&[TEST, failed(TEST), CHECK]), Some(TestRuns { all: 2, failed: 1 }));
-        assert_eq!(test_runs(&[TEST, Call { failed_tests: true, ..TEST }]), Some(TestRuns { all: 2, failed: 1 }));
-        assert_eq!(test_runs(&[TEST, UNKNOWN]), Some(TestRuns { all: 1, failed: 0 }));
+        assert_eq!(test_runs(&[TEST, failed(TEST), CHECK]), Some(TestRuns { all: 2, failed: Some(1) }));
+        assert_eq!(test_runs(&[TEST, Call { failed_tests: true, ..TEST }]), Some(TestRuns { all: 2, failed: Some(1) }));
+        assert_eq!(test_runs(&[TEST, UNKNOWN]), Some(TestRuns { all: 1, failed: Some(0) }));
         assert_eq!(test_runs(&[UNKNOWN]), None);
-        assert_eq!(test_runs(&[]), Some(TestRuns { all: 0, failed: 0 }));
+        assert_eq!(test_runs(&[]), Some(TestRuns { all: 0, failed: Some(0) }));
         let open = Call { status: Status::Incomplete, ..TEST };
+        assert_eq!(test_runs(&[open, open]), Some(TestRuns { all: 2, failed: None }));
+        assert_eq!(test_runs(&[open, TEST]), Some(TestRuns { all: 2, failed: Some(0) }));
         for (calls, edited, verified) in [
             (&[EDIT, TEST][..], Some(true), Some(true)),
             (&[TEST, EDIT], Some(true), Some(false)),

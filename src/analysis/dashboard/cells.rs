@@ -14,12 +14,12 @@ use polars::prelude::*;
 use super::sessions::{Grouped, Selection, Sessions};
 use super::table::{Dictionary, Table, money, number, pick, texts, whole};
 use super::vocabulary::Vocabulary;
-use crate::analysis::reports::cells::{MERGED_PULL_REQUEST, OF_BEHAVIOUR};
+use crate::analysis::reports::cells::{MERGED_PULL_REQUEST, OF_BEHAVIOUR, PROMPT_TOKENS};
 use crate::analysis::shipped::OUTCOME;
 use crate::model::session::add;
 use crate::store::frames::{commits, events, sessions, tool_calls, turns};
 
-/// Replaces a total that is the sum of the four kinds of tokens, as nearly all are.
+/// Replaces a total that is the sum of the four kinds of tokens, and the tokens of prompts that are the sum of three, as nearly all are.
 const SUM_OF_KINDS: Option<i64> = Some(-1);
 
 /// Replaces a number of calls with a known duration that is the number of all calls, as it is in most formats.
@@ -41,6 +41,14 @@ pub fn turns(cells: &DataFrame, all: &Sessions<'_>, selection: &Selection, words
         }
         table.numbers(name, values);
     }
+    let prompts = whole(cells, PROMPT_TOKENS)?;
+    let kinds = [turns::INPUT_TOKENS, turns::CACHE_READ_TOKENS, turns::CACHE_WRITE_TOKENS];
+    let kinds = kinds.map(|name| whole(cells, name)).into_iter().collect::<PolarsResult<Vec<_>>>()?;
+    let prompts = rows.iter().map(|(_, row)| {
+        let sum = kinds.iter().fold(None, |sum, kind| add(sum, kind[*row]));
+        if prompts[*row] == sum { SUM_OF_KINDS } else { prompts[*row] }
+    });
+    table.numbers(PROMPT_TOKENS, prompts);
     let totals = whole(cells, turns::TOTAL_TOKENS)?;
     let totals = pick(&rows, &totals).zip(sums);
     table.numbers(turns::TOTAL_TOKENS, totals.map(|(total, sum)| if total == sum { SUM_OF_KINDS } else { total }));

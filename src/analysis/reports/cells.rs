@@ -4,11 +4,12 @@
 
 use polars::prelude::*;
 
+use super::formulas::prompt_tokens;
 use super::own_rows::Errors;
 use crate::analysis::behaviour::add_measures;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::rows::{
-    self, CostBasis, Frames, NONE, ReportRows, Sessions, Table, Within, count_of, responses, sum_where,
+    self, CostBasis, Frames, NONE, ReportRows, Sessions, Table, Within, count_of, failed_calls, responses, sum_where,
 };
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::analysis::shipped::{self, Shipped, has_history, rows_of_shares};
@@ -80,6 +81,9 @@ const OF_SESSION: &[&str] = &[
     sessions::INCLUSIVE_COST_USD,
 ];
 
+/// The tokens of prompts of which it is known how many were read from a cache: the denominator of `cache_hit_rate`.
+pub(in crate::analysis) const PROMPT_TOKENS: &str = "prompt_tokens";
+
 /// Whether it is known that a session with edits was verified: the denominator of `verified_rate`.
 const VERIFIABLE: &str = "verifiable_sessions";
 
@@ -132,6 +136,10 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: CostBasis, catalog: &Catalog)
         known_sum(turns::OUTPUT_TOKENS),
         known_sum(turns::CACHE_READ_TOKENS),
         known_sum(turns::CACHE_WRITE_TOKENS),
+        when(col(turns::CACHE_READ_TOKENS).count().gt(lit(0)))
+            .then(prompt_tokens().sum())
+            .otherwise(lit(NULL))
+            .alias(PROMPT_TOKENS),
         unpriced.alias(sessions::UNPRICED_TOKENS),
         responses().alias(sessions::TURNS),
     ];
@@ -143,7 +151,7 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: CostBasis, catalog: &Catalog)
     ];
     let of_tools = [
         rows(),
-        with_status("error"),
+        failed_calls().alias("error"),
         with_status("denied"),
         with_status("incomplete"),
         known(turns::DURATION_MS),

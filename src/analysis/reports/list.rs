@@ -2,6 +2,10 @@
 
 use polars::prelude::*;
 
+use super::formulas::{
+    cache_hit_rate, cost_per_session, cost_per_turn, error_rate, has_ended_cleanly, of_worst_session, share_of,
+    sum_of_comparable,
+};
 use super::health::Health;
 use super::limits::Limits;
 use super::own_rows::{Errors, Reconcile};
@@ -17,7 +21,9 @@ use crate::analysis::rows::measure::{
     Formula, Measure, derived, float, max, measure, median, new, not_zero, percentile_90, percentile_95, ratio, rows,
     sum,
 };
-use crate::analysis::rows::{SESSION_KEY, Sessions, Table, Where, distinct_sessions, responses, sum_of, sum_where};
+use crate::analysis::rows::{
+    SESSION_KEY, Sessions, Table, Where, distinct_sessions, failed_calls, responses, sum_of, sum_where,
+};
 use crate::analysis::shipped::{self, Shipped};
 use crate::analysis::skills::{self, Skills};
 use crate::analysis::waste::{self, Waste};
@@ -36,7 +42,11 @@ pub static REPORTS: &[Report] = &[
                 sum("as_model_usd", "US dollars of the same tokens at the prices of --price-as").of_price_as(),
                 sum("change_usd", "as_model_usd - cost_usd, over rows with both").of_price_as(),
                 sum("uncached_usd", "The same, with cached tokens at the price of input").of_price_as(),
-                sum("as_model_unpriced_tokens", "Tokens of rows with unknown input or output").of_price_as().wide(),
+                measure("as_model_unpriced_tokens", "Tokens of rows with unknown input or output", || {
+                    col("as_model_unpriced_tokens").sum()
+                })
+                .of_price_as()
+                .wide(),
                 SHARE_OF_COST,
                 sum(turns::TOTAL_TOKENS, "Input, output, cache read and cache write"),
                 sum(turns::INPUT_TOKENS, "Prompt tokens that were not cached").wide(),
@@ -49,7 +59,7 @@ pub static REPORTS: &[Report] = &[
                 TURNS.wide(),
                 measure("cost_per_session_usd", "cost_usd / sessions with a known cost", || cost_per_session(lit(true)))
                     .wide(),
-                derived("cost_per_turn_usd", "cost_usd / turns", || ratio(turns::COST_USD, "turns")).wide(),
+                measure("cost_per_turn_usd", "cost_usd / turns with a known cost", cost_per_turn).wide(),
                 CLEAN_ENDS.wide(),
                 measure(
                     "cost_per_clean_end_usd",
@@ -99,8 +109,8 @@ pub static REPORTS: &[Report] = &[
             measures: &[
                 rows("calls", "Number of calls"),
                 derived("share", "Share of all calls", || share_of("calls")).wide(),
-                with_status("errors", "Calls that failed", "error"),
-                derived("error_rate", "errors / calls", || ratio("errors", "calls")),
+                measure("errors", "Calls that failed; unknown if no call has a result in the log", failed_calls),
+                measure("error_rate", "errors / calls with a result in the log", error_rate),
                 with_status("denied", "Calls that were not permitted", "denied"),
                 with_status("incomplete", "Calls without a result in the log", "incomplete").wide(),
                 with_status(
@@ -428,11 +438,11 @@ const UNPRICED: Measure = measure(sessions::UNPRICED_TOKENS, "Tokens of rows wit
 });
 const SHARE_OF_COST: Measure = derived("share", "Share of the total cost", || share_of(turns::COST_USD));
 const SHARE_OF_TOKENS: Measure = derived("share", "Share of all tokens", || share_of(turns::TOTAL_TOKENS));
-const CACHE_HIT_RATE: Measure = derived("cache_hit_rate", "Share of the prompts that was read from a cache", || {
-    let known = |column: &str| col(column).fill_null(lit(0));
-    let prompt = known(turns::INPUT_TOKENS) + known(turns::CACHE_READ_TOKENS) + known(turns::CACHE_WRITE_TOKENS);
-    float(turns::CACHE_READ_TOKENS) / not_zero(prompt)
-});
+const CACHE_HIT_RATE: Measure = measure(
+    "cache_hit_rate",
+    "Share of the prompts that was read from a cache, over rows with known cache_read_tokens",
+    cache_hit_rate,
+);
 
 const fn with_status(name: &'static str, about: &'static str, status: &'static str) -> Measure {
     new(name, about, Formula::Where(sessions::STATUS, status))
@@ -445,32 +455,6 @@ const fn with_operation(name: &'static str, operation: &'static str) -> Measure 
 /// A part of `cost_usd`, which does not apply to another choice of `--cost`.
 const fn part(name: &'static str) -> Measure {
     Measure { is_part: true, is_wide: true, ..sum(name, "The part of cost_usd for these tokens") }
-}
-
-fn has_ended_cleanly() -> Expr {
-    col("session_status").eq(lit("success"))
-}
-
-/// The known cost of all rows for each of these sessions whose cost is known.
-fn cost_per_session(which: Expr) -> Expr {
-    let sessions = distinct_sessions(col(turns::COST_USD).is_not_null().and(which));
-    sum_of(turns::COST_USD, col(turns::COST_USD)) / not_zero(sessions.cast(DataType::Float64))
-}
-
-fn share_of(column: &str) -> Expr {
-    float(column) / not_zero(col(column).sum())
-}
-
-/// The column's value in the row with the largest absolute `difference_usd`; rows without a difference come last.
-fn of_worst_session(column: &str) -> Expr {
-    let order = SortMultipleOptions::default().with_order_descending_multi([true, false, false]).with_nulls_last(true);
-    col(column).sort_by([col("difference_usd").abs(), col(turns::SESSION_ID), col("difference_usd")], order).first()
-}
-
-/// The sum of a column over rows with both costs, if the reported one is not 0.
-fn sum_of_comparable(column: &str) -> Expr {
-    let is_known = || col("difference_usd").is_not_null();
-    when(is_known().any(true)).then(sum_where(column, is_known())).otherwise(lit(NULL))
 }
 
 #[cfg(test)]

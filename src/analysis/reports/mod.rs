@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! spec         what a report is
-//! list         all reports
+//! list         all reports; formulas has formulas of their measures
 //! options      what a report can be asked
 //! run          a report and options -> an answer
 //! groups       reports whose rows are grouped; quantiles computes some of their measures
@@ -28,6 +28,7 @@ mod answer;
 pub mod cells;
 mod dimensions;
 pub(crate) mod doubts;
+mod formulas;
 mod groups;
 mod health;
 mod limits;

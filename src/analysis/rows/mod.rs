@@ -49,7 +49,9 @@ pub(super) use report_rows::{Context, Extended, NONE, ReportRows, Sessions, Tabl
 pub(super) use session_key::{KEY, Key, SESSION_KEY, distinct_sessions};
 pub(super) use sorted::Sorted;
 pub use sums::round;
-pub(super) use sums::{count_of, count_of_flag, known_sum, responses, sum_of, sum_where};
+pub(super) use sums::{
+    calls_with_result, count_of, count_of_flag, failed_calls, known_sum, responses, sum_of, sum_where,
+};
 pub use trials::{Judged, Unjudged};
 pub use week_start::WeekStart;
 pub use within::Within;

@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use crate::store::frames::turns;
+use crate::store::frames::{tool_calls, turns};
 
 /// The sum of a column; NULL if no value is known.
 pub(in crate::analysis) fn known_sum(column: &str) -> Expr {
@@ -39,6 +39,17 @@ pub(in crate::analysis) fn responses() -> Expr {
     let count = || count_of(turns::GRAIN, "turn");
     let is_unknown = count().eq(lit(0)).and(col(turns::GRAIN).count().gt(lit(0)));
     when(is_unknown).then(lit(NULL)).otherwise(count())
+}
+
+/// The number of rows of `tool_calls` with a result or a status in the log.
+pub(in crate::analysis) fn calls_with_result() -> Expr {
+    col(tool_calls::STATUS).neq(lit("incomplete")).sum().cast(DataType::Int64)
+}
+
+/// The number of calls that failed; NULL if no call has a result in the log. Without rows it is 0.
+pub(in crate::analysis) fn failed_calls() -> Expr {
+    let is_unknown = calls_with_result().eq(lit(0)).and(col(tool_calls::STATUS).count().gt(lit(0)));
+    when(is_unknown).then(lit(NULL)).otherwise(count_of(tool_calls::STATUS, "error"))
 }
 
 /// The number of rows in which a flag has a value.

@@ -6,8 +6,8 @@ use super::frame::{
     COMMIT_KEY, IS_MERGED, LINES_ADDED, LINES_SURVIVING, PULL_REQUEST_KEY, SHARE, SHARED_COST_USD, SHARED_MS,
     SHARED_TOKENS,
 };
-use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, ratio};
-use crate::analysis::rows::{SESSION_KEY, known_sum};
+use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero};
+use crate::analysis::rows::{SESSION_KEY, known_sum, sum_where};
 use crate::store::frames::{commits, sessions, turns};
 
 /// The measures.
@@ -27,15 +27,25 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     })
     .wide(),
     measure(commits::LINES_SURVIVING, "Those that the default branch still has", || whole(LINES_SURVIVING)),
-    derived("cost_per_merged_pull_request_usd", "cost_usd / merged_pull_requests: all other cost is included", || {
-        ratio(turns::COST_USD, "merged_pull_requests")
-    })
+    measure(
+        "cost_per_merged_pull_request_usd",
+        "cost_usd / merged_pull_requests with a known cost: all other cost is included",
+        || cost_per(distinct(PULL_REQUEST_KEY, col(IS_MERGED).and(has_cost()))),
+    )
     .wide(),
-    derived("cost_per_surviving_line_usd", "cost_usd / lines_surviving", || {
-        ratio(turns::COST_USD, commits::LINES_SURVIVING)
+    measure("cost_per_surviving_line_usd", "cost_usd / lines_surviving of sessions with a known cost", || {
+        cost_per(sum_where(LINES_SURVIVING, has_cost()).round(0, RoundMode::HalfAwayFromZero))
     })
     .wide(),
 ];
+
+fn has_cost() -> Expr {
+    col(SHARED_COST_USD).is_not_null()
+}
+
+fn cost_per(count: Expr) -> Expr {
+    known_sum(SHARED_COST_USD) / not_zero(count.cast(DataType::Float64))
+}
 
 /// The sum of shares of whole numbers.
 fn whole(column: &str) -> Expr {

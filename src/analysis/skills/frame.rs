@@ -12,10 +12,12 @@ pub(super) const USED_TURNS: &str = "used_turns";
 pub(super) const USED_TOKENS: &str = "used_tokens";
 pub(super) const USED_CALLS: &str = "used_calls";
 pub(super) const FAILED_CALLS: &str = "failed_calls";
+pub(super) const CALLS_WITH_RESULT: &str = "calls_with_result";
 pub(super) const LOADS: &str = "loads";
 pub(super) const LOAD_BYTES: &str = "load_bytes";
 pub(super) const OFFERS: &str = "offers";
-const COUNTS: [&str; 7] = [USED_TURNS, USED_TOKENS, USED_CALLS, FAILED_CALLS, LOADS, LOAD_BYTES, OFFERS];
+const COUNTS: [&str; 8] =
+    [USED_TURNS, USED_TOKENS, USED_CALLS, FAILED_CALLS, CALLS_WITH_RESULT, LOADS, LOAD_BYTES, OFFERS];
 /// The cost of the responses for which it was in effect.
 pub(super) const USED_COST_USD: &str = "used_cost_usd";
 /// The estimated tokens of its part of the list, and their estimated cost in all responses.
@@ -145,19 +147,25 @@ fn of_turns(context: &Context<'_>, units: &[Unit]) -> LazyFrame {
 /// The calls that were made while something was in effect; those of a server are its own.
 fn of_calls(context: &Context<'_>) -> LazyFrame {
     let calls = context.tables.table(tool_calls::TABLE);
+    let has_result = || col(tool_calls::STATUS).neq(lit("incomplete"));
     let calls = calls.select([
         col(turns::RUNTIME),
         col(turns::SESSION_ID),
         col(turns::TURN),
         Unit::server(),
-        col(tool_calls::STATUS).eq(lit("error")).cast(DataType::Int64).alias(FAILED_CALLS),
+        // Unknown where the log has no result.
+        when(has_result())
+            .then(col(tool_calls::STATUS).eq(lit("error")).cast(DataType::Int64))
+            .otherwise(lit(NULL))
+            .alias(FAILED_CALLS),
+        has_result().cast(DataType::Int64).alias(CALLS_WITH_RESULT),
     ]);
     let of_turn = [Unit::Skill, Unit::Plugin].map(Unit::of_turn);
     let on = || [col(turns::RUNTIME), col(turns::SESSION_ID), col(turns::TURN)];
     let turns = context.tables.table(turns::TABLE).filter(col(turns::TURN).is_not_null());
     let turns = turns.select(on().into_iter().chain(of_turn).collect::<Vec<_>>());
     let rows = calls.join(turns, on(), on(), JoinType::Left.into());
-    with_others(rows.with_column(lit(1_i64).alias(USED_CALLS)), &[USED_CALLS, FAILED_CALLS])
+    with_others(rows.with_column(lit(1_i64).alias(USED_CALLS)), &[USED_CALLS, FAILED_CALLS, CALLS_WITH_RESULT])
 }
 
 /// The calls that loaded something.

@@ -3,11 +3,11 @@
 use polars::prelude::*;
 
 use super::frame::{
-    ALL_FAILED, ALL_PASSED, FAILED_CALLS, LOAD_BYTES, LOADS, OFFERED_COST_USD, OFFERED_TOKENS, OFFERS, USED_CALLS,
-    USED_COST_USD, USED_TOKENS, USED_TURNS, trials_with,
+    ALL_FAILED, ALL_PASSED, CALLS_WITH_RESULT, FAILED_CALLS, LOAD_BYTES, LOADS, OFFERED_COST_USD, OFFERED_TOKENS,
+    OFFERS, USED_CALLS, USED_COST_USD, USED_TOKENS, USED_TURNS, trials_with,
 };
 use crate::analysis::outcomes::{Interval, wilson_of};
-use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, ratio, sum};
+use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, sum};
 use crate::analysis::rows::{distinct_sessions, known_sum};
 use crate::store::frames::{sessions, turns};
 
@@ -34,12 +34,19 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure(turns::TOTAL_TOKENS, "Their tokens", || known_sum(USED_TOKENS)).wide(),
     measure(sessions::TOOL_CALLS, "Calls that these responses made; of a server its own", || known_sum(USED_CALLS)),
     measure(sessions::TOOL_ERRORS, "Those that failed", || known_sum(FAILED_CALLS)).wide(),
-    derived("error_rate", "tool_errors / tool_calls", || ratio(sessions::TOOL_ERRORS, sessions::TOOL_CALLS)),
+    measure("error_rate", "tool_errors / tool_calls with a result in the log", || {
+        let failed = known_sum(FAILED_CALLS).cast(DataType::Float64);
+        failed / not_zero(known_sum(CALLS_WITH_RESULT))
+    }),
     measure("offered_sessions", "Sessions whose log lists it among what the model can use", || {
         distinct_sessions(col(OFFERS).gt(lit(0)))
     })
     .wide(),
-    derived("cost_per_session_usd", "cost_usd / sessions", || ratio(turns::COST_USD, "sessions")).wide(),
+    measure("cost_per_session_usd", "cost_usd / sessions with a known cost", || {
+        let sessions = distinct_sessions(col(USED_COST_USD).is_not_null()).cast(DataType::Float64);
+        known_sum(USED_COST_USD) / not_zero(sessions)
+    })
+    .wide(),
     measure(OFFERED_TOKENS, "Estimated tokens of its part of the lists of skills", || {
         known_sum(OFFERED_TOKENS).cast(DataType::Int64)
     })
