@@ -1,7 +1,7 @@
 -- Sessions, responses, tokens and cost of each day, in UTC
 SELECT
     day,
-    COUNT(DISTINCT session_id) AS sessions,
+    COUNT(DISTINCT runtime || ' ' || session_id) AS sessions,
     SUM(CASE WHEN grain = 'turn' THEN 1 ELSE 0 END) AS turns,
     SUM(total_tokens) AS total_tokens,
     SUM(output_tokens) AS output_tokens,

@@ -1,7 +1,7 @@
 -- Files that agents change most often, with the number of sessions
 SELECT
     path,
-    COUNT(DISTINCT session_id) AS sessions,
+    COUNT(DISTINCT runtime || ' ' || session_id) AS sessions,
     COUNT(*) AS changes,
     SUM(lines_added) AS lines_added,
     SUM(lines_removed) AS lines_removed

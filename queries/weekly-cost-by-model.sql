@@ -2,7 +2,7 @@
 SELECT
     week,
     canonical_model,
-    COUNT(DISTINCT session_id) AS sessions,
+    COUNT(DISTINCT runtime || ' ' || session_id) AS sessions,
     SUM(total_tokens) AS total_tokens,
     SUM(cost_usd) AS cost_usd
 FROM turns
