@@ -4,7 +4,7 @@ use polars::prelude::*;
 
 use super::read::Cohort;
 use crate::analysis::outcomes::frame::{Trial, all_trials, among};
-use crate::analysis::rows::{Cost, Frames, KEY, Unjudged};
+use crate::analysis::rows::{CostBasis, Frames, KEY, Unjudged};
 use crate::analysis::selection::{Error, Grouping};
 
 /// The values of the dimensions; `None` is unknown.
@@ -60,7 +60,7 @@ impl Groups {
     pub(in crate::analysis) fn trials(
         &self,
         tables: &Frames,
-        cost: Cost,
+        cost: CostBasis,
         unjudged: Unjudged,
     ) -> PolarsResult<Vec<Trial>> {
         among(all_trials(tables, cost, unjudged)?, &self.rows)

@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use crate::analysis::outcomes::frame::{Trial, all_trials, judged};
-use crate::analysis::rows::{Cost, Frames, Judged, Key, Unjudged};
+use crate::analysis::rows::{CostBasis, Frames, Judged, Key, Unjudged};
 use crate::analysis::selection::{self, Error, LeftOut, Scope};
 use crate::store::frames::{sessions, verdicts};
 
@@ -60,7 +60,7 @@ impl Cohort {
         unjudged: Unjudged,
     ) -> Result<(Self, LeftOut), Error> {
         let (sessions, left_out) = selection::sessions(tables, scope)?;
-        Ok((Self::of(&sessions, &all_trials(tables, Cost::Auto, unjudged)?)?, left_out))
+        Ok((Self::of(&sessions, &all_trials(tables, CostBasis::Auto, unjudged)?)?, left_out))
     }
 
     /// Its trials; none if none of them is judged.

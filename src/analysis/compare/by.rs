@@ -67,7 +67,7 @@ pub struct Cohorts {
 pub fn compare_by(tables: &Frames, scope: &Scope, by: &str, unjudged: Unjudged) -> Result<Cohorts, Error> {
     let mut grouping = Grouping::new("compare", &Sessions, tables, scope, CostBasis::Auto).map_err(with_reports)?;
     let groups = Groups::of(&mut grouping, &[by.to_owned()]).map_err(with_reports)?;
-    let trials = groups.trials(tables, Cost::Auto, unjudged)?;
+    let trials = groups.trials(tables, CostBasis::Auto, unjudged)?;
     // A cohort without verdicts has a cost, too; only its pass rate is unknown.
     let are_judged = trials.iter().any(|trial| trial.passed.is_some());
     // Sessions that others started are no cohort of their own: they belong to the trials of those.

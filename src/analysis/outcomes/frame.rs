@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::statistics::{pass_at_k, pass_hat_k};
 use super::trials::{Membership, Trials};
 use super::verdicts::Outcome;
-use crate::analysis::rows::{Context, Cost, Extended, Frames, Judged, KEY, Key, ReportRows, Unjudged};
+use crate::analysis::rows::{Context, CostBasis, Extended, Frames, Judged, KEY, Key, ReportRows, Unjudged};
 use crate::model::session::{add, add_money};
 use crate::store::frames::{computed_columns, sessions, verdicts};
 
@@ -107,14 +107,22 @@ pub(in crate::analysis) fn judged<'t>(trials: impl IntoIterator<Item = &'t Trial
 }
 
 /// The trials of the sessions in a scope; none if none of them is judged. `rows` are sessions.
-pub(in crate::analysis) fn judged_trials(rows: &LazyFrame, tables: &Frames, cost: Cost) -> PolarsResult<Vec<Trial>> {
+pub(in crate::analysis) fn judged_trials(
+    rows: &LazyFrame,
+    tables: &Frames,
+    cost: CostBasis,
+) -> PolarsResult<Vec<Trial>> {
     let trials = among(all_trials(tables, cost, Unjudged::Apart)?, rows)?;
     let are_judged = trials.iter().any(|trial| trial.is_judged);
     Ok(if are_judged { trials } else { Vec::new() })
 }
 
 /// The trials of all sessions, in the order of their starts; none if no session is judged.
-pub(in crate::analysis) fn all_trials(tables: &Frames, cost: Cost, unjudged: Unjudged) -> PolarsResult<Vec<Trial>> {
+pub(in crate::analysis) fn all_trials(
+    tables: &Frames,
+    cost: CostBasis,
+    unjudged: Unjudged,
+) -> PolarsResult<Vec<Trial>> {
     let trials = Trials::read(tables)?;
     if trials.has_verdicts() { trials_of(tables, trials, cost, unjudged) } else { Ok(Vec::new()) }
 }
@@ -132,7 +140,7 @@ pub(in crate::analysis) fn among(mut trials: Vec<Trial>, rows: &LazyFrame) -> Po
 pub(super) fn trials_of(
     tables: &Frames,
     mut trials: Trials,
-    cost: Cost,
+    cost: CostBasis,
     unjudged: Unjudged,
 ) -> PolarsResult<Vec<Trial>> {
     let columns =

@@ -4,12 +4,12 @@ use polars::prelude::*;
 
 use super::frame::{Trial, trials_of};
 use super::trials::Trials;
-use crate::analysis::rows::{Cost, Frames, Unjudged};
+use crate::analysis::rows::{CostBasis, Frames, Unjudged};
 use crate::store::frames::{sessions, turns, verdicts};
 
 /// A row per trial, with the key of its session. The columns are those of `computed_schema`.
 pub(in crate::analysis) fn view(tables: &Frames) -> PolarsResult<LazyFrame> {
-    let trials = trials_of(tables, Trials::read(tables)?, Cost::Auto, Unjudged::Apart)?;
+    let trials = trials_of(tables, Trials::read(tables)?, CostBasis::Auto, Unjudged::Apart)?;
     let text = |name: &str, of: fn(&Trial) -> Option<&str>| {
         Column::new(name.into(), trials.iter().map(of).collect::<Vec<_>>())
     };

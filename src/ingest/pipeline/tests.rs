@@ -53,7 +53,7 @@ fn a_sidecar_is_of_the_log_of_its_name() {
 fn a_sidecar_that_cannot_be_parsed_is_named() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("run.jsonl"), LOG).unwrap();
-    let mut status = |text: &str| {
+    let status = |text: &str| {
         fs::write(folder.path().join("run.meta.json"), text).unwrap();
         let sources = read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources;
         let sidecar = sources.iter().find(|it| it.path.ends_with("run.meta.json")).unwrap();

@@ -225,6 +225,7 @@ fn of_event(event: &Event) -> usize {
 fn of_total(total: &Total) -> usize {
     let Total {
         line: _,
+        is_sum_of_counts: _,
         key,
         kind: _,
         occurred_at: _,

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
-use crate::adapters::shared::usage::{Included, uncached};
 use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
