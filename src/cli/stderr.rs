@@ -35,22 +35,6 @@ fn in_words(message: &str) -> String {
     out + rest
 }
 
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn messages_of_the_system_have_no_numbers() {
-        for (message, expected) in [
-            ("a.sql: No such file or directory (os error 2)", "a.sql: no such file or directory"),
-            ("a: Is a directory (os error 21); see b", "a: is a directory; see b"),
-            ("Permission denied (os error 13)", "permission denied"),
-            ("a (os error x)", "a (os error x)"),
-            ("a: b", "a: b"),
-        ] {
-            assert_eq!(super::in_words(message), expected);
-        }
-    }
-}
-
 /// Prints why a path cannot be read.
 pub fn complain_of_path(error: &discover::Error) {
     match error {
@@ -113,6 +97,19 @@ mod tests {
         assert_eq!(wrapped("an odd ` mark", 8), ["an odd", "` mark"]);
         for own in ["  | ^^^^^^^^^ here", "1 |  a = b and more"] {
             assert_eq!(wrapped(own, 8), [own]);
+        }
+    }
+
+    #[test]
+    fn messages_of_the_system_have_no_numbers() {
+        for (message, expected) in [
+            ("a.sql: No such file or directory (os error 2)", "a.sql: no such file or directory"),
+            ("a: Is a directory (os error 21); see b", "a: is a directory; see b"),
+            ("Permission denied (os error 13)", "permission denied"),
+            ("a (os error x)", "a (os error x)"),
+            ("a: b", "a: b"),
+        ] {
+            assert_eq!(super::in_words(message), expected);
         }
     }
 }
