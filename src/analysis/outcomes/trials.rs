@@ -45,10 +45,15 @@ impl Trials {
         let [runtime, session, parent] = columns.map(|name| frame.column(name).and_then(|column| column.str()));
         let (runtime, session, parent) = (runtime?, session?, parent?);
         let key = |row: usize, id: &StringChunked| Some((runtime.get(row)?.to_owned(), id.get(row)?.to_owned()));
-        let present: HashSet<Key> = (0..frame.height()).filter_map(|row| key(row, session)).collect();
-        let links = (0..frame.height()).filter_map(|row| Some((key(row, session)?, key(row, parent)?)));
-        // A session whose parent is not in the archive is the root of its tree.
-        let parents = links.filter(|(_, parent)| present.contains(parent)).collect();
+        let has_parent = |row: &usize| parent.get(*row).is_some();
+        let links = (0..frame.height()).filter(has_parent);
+        let links = links.filter_map(|row| Some((key(row, session)?, key(row, parent)?)));
+        let mut parents: HashMap<Key, Key> = links.collect();
+        if !parents.is_empty() {
+            // A session whose parent is not in the archive is the root of its tree.
+            let present: HashSet<Key> = (0..frame.height()).filter_map(|row| key(row, session)).collect();
+            parents.retain(|_, parent| present.contains(parent));
+        }
         Ok(Self { parents, outcomes: outcomes(tables)?, tops: HashMap::new(), numbers: HashMap::new() })
     }
 
