@@ -46,7 +46,7 @@ pub(in super::super) struct Record<'a> {
     pub(super) status_code: Number,
 }
 
-/// What the agent was told of its surroundings.
+/// What the agent knows of its surroundings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Environment<'a> {
