@@ -26,6 +26,7 @@ mod opencode_2;
 mod openhands;
 mod otlp;
 mod pi;
+mod response_ends;
 mod zag;
 
 use agentlogs::adapters::{self, Hints};

@@ -121,8 +121,8 @@ fn a_session_is_measured() {
         removed_again_rate=0.6 repeated_calls=1 longest_error_run=1 test_runs=2 failed_test_runs=1 verified_sessions=1 \
         verified_rate=1.0 p50_end_context_tokens=340 p90_end_context_tokens=340 \
         context_growth_per_turn=73.75 compactions=0 appended_tokens=90 fresh_tokens=545 prefill_amplification=0.165138 \
-        hit_rate_within_5min=0.966667 long_call_time_share=0.0 model_time_ms=64000 tool_time_ms=16000 \
-        waiting_time_ms=100000 model_time_share=0.355556 tool_time_share=0.088889 waiting_time_share=0.555556";
+        hit_rate_within_5min=0.966667 long_call_time_share=0.0 model_time_ms=84000 tool_time_ms=16000 \
+        waiting_time_ms=90000 model_time_share=0.442105 tool_time_share=0.084211 waiting_time_share=0.473684";
     assert_eq!(measures(&transcript.tables(), "runtime")[0].join(" "), expected);
 }
 
@@ -170,7 +170,8 @@ fn a_session_without_calls_is_measured() {
     let transcript = Transcript(Vec::new()).prompt(0).answer(10, 100);
     let expected = "runtime=claude sessions=1 tool_calls=0 explore_calls=0 edit_calls=0 verify_calls=0 edited_sessions=0 \
         file_edits=0 edited_files=0 files_edited_often=0 repeated_calls=0 longest_error_run=0 test_runs=0 \
-        failed_test_runs=0 p50_end_context_tokens=100 p90_end_context_tokens=100 compactions=0";
+        failed_test_runs=0 p50_end_context_tokens=100 p90_end_context_tokens=100 compactions=0 \
+        model_time_ms=10000 tool_time_ms=0 waiting_time_ms=0 model_time_share=1.0 tool_time_share=0.0 waiting_time_share=0.0";
     assert_eq!(measures(&transcript.tables(), "runtime")[0].join(" "), expected);
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentlogs::adapters::shared::builder::Retention;
+use agentlogs::adapters::{self, Hints};
 use agentlogs::analysis::export::{Timeline, Written};
 use agentlogs::analysis::reports::{self, Frames, Options};
 use agentlogs::model::source::Source;
@@ -110,6 +111,43 @@ fn the_last_values_of_counters_are_the_totals() {
         assert!((by_session("tokens") - all_tokens).abs() < 0.5);
         assert!((by_session("dollars") - all_costs).abs() < 1e-6);
     }
+}
+
+/// A response of several lines is a slice from its prompt to its last line.
+#[test]
+fn a_response_is_a_slice_until_its_last_line() {
+    let line = |second: u32, kind: &str, message: &str| {
+        format!(
+            r#"{{"type":"{kind}","sessionId":"s","uuid":"u{second}","timestamp":"2026-10-05T00:00:{second:02}Z","message":{message}}}"#
+        )
+    };
+    let response = |second: u32, id: &str, block: &str| {
+        let usage = r#"{"input_tokens":1,"output_tokens":5}"#;
+        line(second, "assistant", &format!(r#"{{"id":"{id}","model":"m","content":[{block}],"usage":{usage}}}"#))
+    };
+    let log = [
+        line(0, "user", r#"{"role":"user","content":"Go."}"#),
+        response(10, "msg_1", r#"{"type":"text","text":"well"}"#),
+        response(40, "msg_1", r#"{"type":"tool_use","id":"c","name":"Bash","input":{"command":"ls"}}"#),
+        line(41, "user", r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"x"}]}"#),
+        response(50, "msg_2", r#"{"type":"text","text":"Done."}"#),
+    ];
+    let sessions = adapters::parse(log.join("\n").as_bytes(), Hints::default(), Retention::None).sessions;
+    let Exported { frames, events, .. } = exported(vec![Source { sessions, ..Source::default() }]);
+    let start = 1_791_158_400_000_000;
+    let slices = events.iter().filter(|event| event["ph"] == "X");
+    let slices: Vec<_> = slices
+        .map(|event| (event["cat"].as_str().unwrap(), number(event, "ts") - start, number(event, "dur")))
+        .collect();
+    assert_eq!(slices, [("model", 0, 40_000_000), ("shell", 40_000_000, 1_000_000), ("model", 41_000_000, 9_000_000)]);
+    let value = |report: &str, measure: &str| {
+        let answer =
+            reports::find(report).unwrap().run(&frames, &Options { wide: true, ..Options::default() }).unwrap();
+        answer.rows.column(measure).unwrap().cast(&DataType::Int64).unwrap().i64().unwrap().get(0)
+    };
+    assert_eq!(value("requests", "p50_duration_ms"), Some(50_000));
+    assert_eq!(value("behavior", "model_time_ms"), Some(49_000));
+    assert_eq!(value("behavior", "tool_time_ms"), Some(1000));
 }
 
 /// Text of conversations is in the trace only if the archive has it.

@@ -67,9 +67,26 @@ pub struct Turn {
     pub latency_ms: Option<NonZeroU32>,
     /// What is known of few responses.
     pub details: Option<Box<Details>>,
+    /// When its last record was logged, if the log shows the end of a response apart from `occurred_at`: that may be the time of the first
+    /// record of several, or of a count that follows the results of calls. `latency_ms` is up to this time.
+    pub ended_at: Option<Time>,
 }
 
 impl Turn {
+    /// A record, or a copy, of the response that ends at `ended_at`: the latest end counts. `latency_ms` is up to that end; if it is not
+    /// known, a known latency grows with the end.
+    pub fn end_at(&mut self, ended_at: Option<Time>, latency_ms: Option<NonZeroU32>) {
+        let grown = |latency: Option<NonZeroU32>, from: Option<Time>, to: Option<Time>| {
+            latency?.checked_add(u32::try_from(to?.since(from?)).ok()?)
+        };
+        self.latency_ms = if ended_at > self.ended_at {
+            latency_ms.or_else(|| grown(self.latency_ms, self.ended_at, ended_at))
+        } else {
+            self.latency_ms.or_else(|| grown(latency_ms, ended_at, self.ended_at)).or(latency_ms)
+        };
+        self.ended_at = self.ended_at.max(ended_at);
+    }
+
     /// What is known of few responses, to be filled in.
     pub fn details_mut(&mut self) -> &mut Details {
         self.details.get_or_insert_default()
@@ -112,5 +129,34 @@ impl Details {
         self.cache_miss_reason = self.cache_miss_reason.take().or(cache_miss_reason);
         self.record = self.record.or(record);
         self.is_part |= is_part;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records of a response, and copies of it that were cut, in any order.
+    #[test]
+    fn the_latest_end_counts() {
+        let record = |second: Option<i64>, latency| {
+            (second.map(|it| Time::from_micros(it * 1_000_000)), NonZeroU32::new(latency))
+        };
+        let ended = |records: &[(Option<i64>, u32)]| {
+            let mut turn = Turn::default();
+            for (second, latency) in records {
+                let (ended_at, latency_ms) = record(*second, *latency);
+                turn.end_at(ended_at, latency_ms);
+            }
+            (turn.ended_at.map(|it| it.micros() / 1_000_000), turn.latency_ms.map(NonZeroU32::get))
+        };
+        let complete = (Some(40), Some(40_000));
+        assert_eq!(ended(&[(Some(10), 10_000), (Some(40), 40_000)]), complete);
+        assert_eq!(ended(&[(Some(40), 40_000), (Some(10), 10_000)]), complete);
+        assert_eq!(ended(&[(Some(10), 10_000), (Some(40), 0)]), complete, "a copy without the prompt");
+        assert_eq!(ended(&[(Some(40), 0), (Some(10), 10_000)]), complete);
+        assert_eq!(ended(&[(Some(40), 0), (Some(40), 40_000), (None, 0)]), complete);
+        assert_eq!(ended(&[(None, 0), (Some(40), 0)]), (Some(40), None));
+        assert_eq!(ended(&[(None, 7), (None, 0)]), (None, Some(7)));
     }
 }

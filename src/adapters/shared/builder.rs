@@ -404,11 +404,10 @@ impl Builder {
         self.waits.of(subagent).asked(time);
     }
 
-    /// A record of a response at `time`: updates the latency of its turn.
+    /// A record of a response at `time`: updates the end and the latency of its turn.
     pub fn answered(&mut self, turn: usize, subagent: Option<&str>, time: Option<Time>) {
         let latency = self.waits.of(subagent).answered(turn, time);
-        let turn = &mut self.session.turns[turn];
-        turn.latency_ms = latency.or(turn.latency_ms);
+        self.session.turns[turn].end_at(time, latency);
     }
 }
 

@@ -4,6 +4,7 @@
 use foldhash::HashMap;
 
 use super::rows::{Call, Turn};
+use crate::analysis::rows::pause_before;
 use crate::base::time::{HOUR_MICROS, MINUTE_MICROS};
 
 /// The pauses up to which providers keep a cache: by default, and for the higher price.
@@ -52,7 +53,7 @@ pub(super) fn prefill(turns: &[Turn], calls: &[Call]) -> (Option<Prefill>, Hits)
     let mut last: HashMap<u64, Before> = HashMap::default();
     let (mut sums, mut hits) = (None, Hits::default());
     for turn in turns {
-        let end = turn.time.max(ends.get(&turn.number).copied());
+        let end = turn.end().max(ends.get(&turn.number).copied());
         let own = Before { context: turn.context_tokens, output: turn.output_tokens, end };
         let Some(before) = last.insert(turn.agent, own) else { continue };
         let Some((context, cached)) =
@@ -80,8 +81,7 @@ pub(super) fn prefill(turns: &[Turn], calls: &[Call]) -> (Option<Prefill>, Hits)
 
 /// The time without a response or a call of the agent before a response, in microseconds. The time that the response took is no pause.
 fn pause(turn: &Turn, before: &Before) -> Option<i64> {
-    let took = turn.latency_ms.or(turn.duration_ms).unwrap_or(0).checked_mul(1000)?;
-    let pause = turn.time?.checked_sub(took)?.checked_sub(before.end?)?;
+    let pause = pause_before(turn.end(), turn.latency_ms.or(turn.duration_ms), before.end)?;
     // A response may begin before the last call has ended.
     Some(pause.max(0))
 }

@@ -92,6 +92,8 @@ pub(super) struct Turn {
     pub agent: u64,
     /// Its time, in microseconds since 1970.
     pub time: Option<i64>,
+    /// Its end, if the log shows it apart from `time`.
+    pub ended_at: Option<i64>,
     pub duration_ms: Option<i64>,
     /// From the prompt or the last result to the end of the response.
     pub latency_ms: Option<i64>,
@@ -100,6 +102,13 @@ pub(super) struct Turn {
     pub cache_read_tokens: Option<i64>,
     pub output_tokens: Option<i64>,
     pub total_tokens: Option<i64>,
+}
+
+impl Turn {
+    /// When it ended, in microseconds since 1970.
+    pub(super) fn end(&self) -> Option<i64> {
+        self.ended_at.or(self.time)
+    }
 }
 
 /// A change of a file.

@@ -37,7 +37,7 @@ impl Times {
         let steps: Vec<(&Turn, &[&Call])> = turns.iter().copied().zip(of_turns).collect();
         if let Some((first, calls)) = steps.first()
             && let (Some(start), Some(time), Some(_)) =
-                (session.started_at, answered_at(first, calls), first.duration_ms)
+                (session.started_at, answered_at(first, calls), model_time(first))
             && time >= start
         {
             times.add_response(time.saturating_sub(start), model_time(first));
@@ -86,7 +86,7 @@ impl Times {
         Some(())
     }
 
-    /// Adds the time until the response to a prompt, of which only the logged duration is known to be the model's.
+    /// Adds the time until the response to a prompt, of which only the time that the response took is known to be the model's.
     fn add_response(&mut self, time: i64, duration: Option<i64>) {
         let model = duration.unwrap_or(0).clamp(0, time.max(0));
         self.model = self.model.saturating_add(model);
@@ -94,14 +94,17 @@ impl Times {
     }
 }
 
-/// The logged duration of a response, in microseconds.
+/// How long a response took, in microseconds: its logged duration, else the time since its prompt.
 fn model_time(turn: &Turn) -> Option<i64> {
-    turn.duration_ms?.checked_mul(1000)
+    turn.duration_ms.or(turn.latency_ms)?.checked_mul(1000)
 }
 
-/// The time of a response, or that of its first call if it is earlier: some runtimes log a response when its calls have
-/// ended.
+/// The end of a response. Where it is not known, the time of the response, or that of its first call if it is earlier: some runtimes log a
+/// response when its calls have ended.
 fn answered_at(turn: &Turn, calls: &[&Call]) -> Option<i64> {
+    if turn.ended_at.is_some() {
+        return turn.ended_at;
+    }
     let first = calls.iter().filter_map(|call| call.time).min();
     turn.time.map(|time| first.map_or(time, |first| first.min(time)))
 }
@@ -144,6 +147,23 @@ mod tests {
             times(&[turn(1, 15, None), turn(2, 24, None), turn(3, 30, None)], &calls),
             Some([5000 + 6000, 9000, 0])
         );
+    }
+
+    /// A response of several records, and one that is counted after its calls, end with their last record.
+    #[test]
+    fn responses_end_with_their_last_record() {
+        let ended = |second: i64, turn: Turn| Turn { ended_at: Some(second * 1_000_000), ..turn };
+        // The prompt at 0 s, a text at 10 s, a call at 30 s, and the last call at 40 s.
+        let first = Turn { latency_ms: Some(40_000), ..ended(40, turn(1, 10, None)) };
+        let calls = [call(1, 30, Some(11_000)), call(1, 40, Some(1000))];
+        assert_eq!(times(&[first, ended(50, turn(2, 50, None))], &calls), Some([40_000 + 9000, 1000, 0]));
+        // The count follows the results.
+        let first = Turn { latency_ms: Some(5000), ..ended(10, turn(1, 15, None)) };
+        let calls = [call(1, 9, Some(5000)), call(1, 10, Some(4000))];
+        assert_eq!(times(&[first, ended(20, turn(2, 20, None))], &calls), Some([5000 + 6000, 4000, 5000]));
+        // A second prompt, after 60 s.
+        let turns = [ended(50, turn(1, 50, None)), Turn { latency_ms: Some(20_000), ..ended(130, turn(2, 115, None)) }];
+        assert_eq!(times(&turns, &[]), Some([20_000, 0, 60_000]));
     }
 
     /// The time of a first response that is logged after its call ends when the call begins.

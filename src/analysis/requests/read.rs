@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use super::request::{Call, Compaction, Turn};
-use crate::analysis::rows::{CostBasis, Find, Purpose, Sorted};
+use crate::analysis::rows::{CostBasis, Find, Purpose, Sorted, end_of};
 use crate::base::time::Time;
 use crate::store::frames::{TypedRows, events, for_each_batch, rows, tool_calls, turns};
 
@@ -15,6 +15,7 @@ rows! {
         number: turns::TURN,
         is_subagent: turns::IS_SUBAGENT,
         time: turns::OCCURRED_AT,
+        ended_at: turns::ENDED_AT,
         latency_ms: turns::LATENCY_MS,
         total_tokens: turns::TOTAL_TOKENS,
         cost_usd: turns::COST_USD,
@@ -54,6 +55,7 @@ pub(super) fn turns(table: LazyFrame, cost: CostBasis, find: Find<'_>) -> Polars
                 number,
                 is_subagent: turns.is_subagent(row),
                 time: turns.time(row).map(Time::micros),
+                end: end_of(turns.time(row), turns.ended_at(row)),
                 latency_ms: turns.latency_ms(row),
                 total_tokens: turns.total_tokens(row),
                 cost_usd: turns.cost_usd(row),

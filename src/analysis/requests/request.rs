@@ -2,7 +2,7 @@
 
 use std::ops::Add as _;
 
-use crate::analysis::rows::Purpose;
+use crate::analysis::rows::{Purpose, start_of};
 
 /// A response.
 #[derive(Debug, Clone, Copy, Default)]
@@ -11,6 +11,8 @@ pub(super) struct Turn {
     pub is_subagent: bool,
     /// Its time, in microseconds since 1970.
     pub time: Option<i64>,
+    /// Its end, in microseconds since 1970.
+    pub end: Option<i64>,
     /// From the prompt or the last result to the end of the response.
     pub latency_ms: Option<i64>,
     pub total_tokens: Option<i64>,
@@ -109,8 +111,7 @@ struct Building {
 
 impl Building {
     fn at(turn: &Turn) -> Self {
-        let start = || turn.time?.checked_sub(turn.latency_ms?.checked_mul(1000)?);
-        Self { start: start(), ..Self::default() }
+        Self { start: start_of(turn.end, turn.latency_ms), ..Self::default() }
     }
 
     fn add(&mut self, turn: &Turn, calls: &[Call], is_step: bool) {
@@ -122,7 +123,7 @@ impl Building {
         if is_step {
             request.is_answered = calls.is_empty();
         }
-        self.end = self.end.max(turn.time);
+        self.end = self.end.max(turn.end);
         for call in calls {
             self.request.calls += 1;
             self.edits += i64::from(call.purpose == Purpose::Edit && call.is_ok);
@@ -150,6 +151,7 @@ mod tests {
         Turn {
             number,
             time: Some(second * 1_000_000),
+            end: Some(second * 1_000_000),
             latency_ms: Some(2000),
             total_tokens: Some(100),
             cost_usd: Some(0.5),
@@ -220,7 +222,8 @@ mod tests {
 
     #[test]
     fn unknown_values_are_no_zeros() {
-        let unknown = Turn { time: None, latency_ms: None, total_tokens: None, cost_usd: None, ..turn(1, 0) };
+        let unknown =
+            Turn { time: None, end: None, latency_ms: None, total_tokens: None, cost_usd: None, ..turn(1, 0) };
         let open = [Call { purpose: Purpose::Unknown, has_result: false, ..call(1, 0, Purpose::Unknown) }];
         let expected = Request { steps: 1, calls: 1, ..Request::default() };
         assert_eq!(requests(&[unknown], &open, &[]), [expected]);

@@ -14,6 +14,7 @@
 //! numbers      the numbers of sessions, by which `show` finds them
 //! partitions   the rows of sessions, of which a few partitions are in memory at a time
 //! sorted       rows by their sessions
+//! response_times  when responses ended, and when their requests were sent
 //! calls        what a tool call means
 //! trials       choices about trials
 //! within       how soon work is abandoned or rewritten
@@ -28,6 +29,7 @@ mod partitions;
 mod pattern;
 mod projects;
 mod report_rows;
+mod response_times;
 mod session_key;
 mod sorted;
 mod sums;
@@ -46,6 +48,7 @@ pub(super) use pattern::{SEPARATOR, escaped, has_entry, matches};
 pub use projects::ProjectNames;
 pub(super) use projects::{is_named, shown_project};
 pub(super) use report_rows::{Context, Extended, NONE, ReportRows, Sessions, Table, Top, Where};
+pub(super) use response_times::{end_of, pause_before, start_of};
 pub(super) use session_key::{KEY, Key, SESSION_KEY, distinct_sessions};
 pub(super) use sorted::Sorted;
 pub use sums::round;

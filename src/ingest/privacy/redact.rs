@@ -131,6 +131,7 @@ fn redact_turn(turn: &mut Turn) {
         is_of_killed: _,
         latency_ms: _,
         details,
+        ended_at: _,
     } = turn;
     agent.iter_mut().for_each(redact_text);
     if let Some(details) = details {

@@ -164,10 +164,14 @@ fn merge_turn(known: &mut Turn, copy: Turn) {
         is_of_killed,
         latency_ms,
         details,
+        ended_at,
     } = copy;
     known.provider = known.provider.take().or(provider);
     known.model = known.model.take().or(model);
     known.effort = known.effort.take().or(effort);
+    // Another time is that of another clock, as in a fork that writes the time of the copy.
+    let is_same_time = known.occurred_at.is_none_or(|time| occurred_at == Some(time));
+    known.end_at(ended_at.filter(|_| is_same_time), latency_ms.filter(|_| is_same_time || known.latency_ms.is_none()));
     known.occurred_at = known.occurred_at.or(occurred_at);
     known.duration_ms = known.duration_ms.get().or(duration_ms.get()).into();
     known.stop_reason = known.stop_reason.take().or(stop_reason);
@@ -179,7 +183,6 @@ fn merge_turn(known: &mut Turn, copy: Turn) {
     known.web_searches = known.web_searches.get().max(web_searches.get()).into();
     known.cost = known.cost.take().or(cost);
     known.is_of_killed |= is_of_killed;
-    known.latency_ms = known.latency_ms.or(latency_ms);
     if let Some(details) = details {
         known.details_mut().fill(*details);
     }

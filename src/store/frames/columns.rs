@@ -359,9 +359,10 @@ table! {
         Choice PLUGIN "The plugin that provides the skill or the agent", |it| it.row.details()?.plugin.as_deref();
         Choice AGENT_TYPE "The type of the subagent that asked; NULL for the main agent, or if it is not known", |it| it.row.details()?.agent_type.as_deref();
         Choice COMMAND "The slash command that the main agent works on, without the slash", |it| it.row.details()?.command.as_deref();
-        Time OCCURRED_AT "When it was answered", |it| it.row.turn.occurred_at;
+        Time OCCURRED_AT "When it was answered: the time of its first record, where a response has several; of Codex, of its count", |it| it.row.turn.occurred_at;
     }
     [day_and_week] {
+        Time ENDED_AT "When its last record was logged, to which latency_ms is counted; NULL where only occurred_at is known", |it| it.row.turn.ended_at;
         Int DURATION_MS "How long the response took, as logged", |it| it.row.turn.duration_ms.get();
         Int LATENCY_MS "From the prompt or the last result before the request to the end of the response", |it| it.row.turn.latency_ms.map(|milliseconds| i64::from(milliseconds.get()));
         Text STOP_REASON "The runtime's word", |it| it.row.turn.stop_reason;

@@ -114,7 +114,7 @@ pub(super) fn metrics(tables: &Tables, row: usize) -> Option<Vec<Metric>> {
     for turn in tables.turns_of.of(&key) {
         let turns = &tables.turns;
         first = first.into_iter().chain(turns.time(turn)).min();
-        last = last.max(turns.time(turn));
+        last = last.max(turns.time(turn)).max(turns.ended_at(turn));
         let owned = |text: Option<&str>| text.map(str::to_owned);
         models.entry((owned(turns.provider(turn)), owned(turns.model(turn)))).or_default().add(tables, turn);
     }

@@ -42,6 +42,7 @@ rows! {
         line: turns::LINE,
         message_id: turns::MESSAGE_ID,
         time: turns::OCCURRED_AT,
+        ended_at: turns::ENDED_AT,
         duration_ms: turns::DURATION_MS,
         agent: turns::AGENT,
         agent_id: turns::AGENT_ID,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::span::{Attribute, Attributes, CLIENT, INTERNAL, Span, Status, nanoseconds, span_id, trace_id};
-use super::tables::Tables;
+use super::tables::{Tables, Turns};
 use crate::analysis::rows::Key;
 use crate::base::time::Time;
 
@@ -77,7 +77,7 @@ impl<'a> Trace<'a> {
         for row in self.tables.turns_of.of(&self.key) {
             if let Some(name) = self.subagent(row) {
                 let times = runs.entry(name).or_default();
-                let (start, end) = chat_times(turns.time(row), turns.duration_ms(row));
+                let (start, end) = chat_times(turns, row);
                 times.0 = times.0.into_iter().chain(start).min();
                 times.1 = times.1.max(end);
             }
@@ -179,7 +179,7 @@ impl<'a> Trace<'a> {
             .flag("agentlogs.is_subagent", turns.is_subagent(row))
             .text("agentlogs.source_path", turns.source_path(row))
             .whole("agentlogs.line", turns.line(row));
-        timed(span, attributes, chat_times(turns.time(row), turns.duration_ms(row)), false)
+        timed(span, attributes, chat_times(turns, row), false)
     }
 
     fn call(&self, index: usize, row: usize, parent: &str, ids: &mut HashSet<String>) -> Span {
@@ -207,9 +207,10 @@ impl<'a> Trace<'a> {
     }
 }
 
-/// The time of a row of the ledger is the end of the response.
-fn chat_times(time: Option<Time>, duration_ms: Option<i64>) -> (Option<Time>, Option<Time>) {
-    (time.and_then(|end| after(end, duration_ms.and_then(i64::checked_neg))), time)
+/// The start and the end of a response.
+fn chat_times(turns: &Turns, row: usize) -> (Option<Time>, Option<Time>) {
+    let end = turns.ended_at(row).or(turns.time(row));
+    (end.and_then(|end| after(end, turns.duration_ms(row).and_then(i64::checked_neg))), end)
 }
 
 /// A time and the milliseconds after it.

@@ -5,9 +5,8 @@ use serde_json::json;
 use super::event::Event;
 use super::tables::Tables;
 use crate::analysis::rows::Key;
-use crate::base::time::Time;
 
-/// The tokens and the cost of a row of the ledger, at its time.
+/// The tokens and the cost of a row of the ledger, at its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub time: i64,
@@ -15,11 +14,11 @@ pub(super) struct Step {
     pub cost_usd: Option<f64>,
 }
 
-/// The rows of a session by their time. Those without a time are at the start of the session, as reports date them.
+/// The rows of a session by their end. Those without a time are at the start of the session, as reports date them.
 pub(super) fn steps(tables: &Tables, key: &Key, start: i64) -> Vec<Step> {
     let turns = &tables.turns;
     let steps = tables.turns_of.of(key).map(|row| Step {
-        time: turns.time(row).map_or(start, Time::micros),
+        time: turns.end(row).unwrap_or(start),
         tokens: turns.total_tokens(row),
         cost_usd: turns.cost(row),
     });
@@ -51,7 +50,7 @@ pub(super) fn sums(steps: &[Step], pid: usize) -> Vec<Event> {
 pub(super) fn contexts(tables: &Tables, key: &Key, pid: usize) -> Vec<Event> {
     let turns = &tables.turns;
     let main = tables.turns_of.of(key).filter(|row| !turns.is_subagent(*row));
-    let sizes = main.filter_map(|row| Some((turns.time(row)?.micros(), turns.context_tokens(row)?)));
+    let sizes = main.filter_map(|row| Some((turns.end(row)?, turns.context_tokens(row)?)));
     let mut sizes: Vec<(i64, i64)> = sizes.collect();
     sizes.sort_by_key(|(time, _)| *time);
     sizes.into_iter().map(|(time, size)| Event::counter("context", pid, time, json!(size))).collect()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::event::args;
 use super::tables::Tables;
 use crate::adapters::shared::tools::asks_human;
-use crate::analysis::rows::Key;
+use crate::analysis::rows::{Key, start_of};
 use crate::base::time::Time;
 use crate::store::frames::{tool_calls, turns};
 
@@ -91,9 +91,9 @@ fn agent_of_turn(tables: &Tables, row: usize) -> Agent {
 /// The start and the end of a response: its logged duration, else the time from the prompt or the last result to its end.
 fn span(tables: &Tables, row: usize) -> Option<(i64, i64, bool)> {
     let turns = &tables.turns;
-    let end = turns.time(row)?.micros();
+    let end = turns.end(row)?;
     let duration = turns.duration_ms(row).or(turns.latency_ms(row)).filter(|duration| *duration >= 0);
-    let start = duration.and_then(|duration| end.checked_sub(duration.checked_mul(1000)?));
+    let start = start_of(Some(end), duration);
     Some((start.unwrap_or(end), end, start.is_some()))
 }
 

@@ -4,7 +4,7 @@ use polars::prelude::*;
 
 use crate::analysis::export::by_session::SessionTables;
 use crate::analysis::export::verdicts;
-use crate::analysis::rows::Frames;
+use crate::analysis::rows::{Frames, end_of};
 use crate::store::frames::{rows, sessions, tool_calls, turns};
 
 rows! {
@@ -29,6 +29,7 @@ rows! {
         grain: turns::GRAIN,
         line: turns::LINE,
         time: turns::OCCURRED_AT,
+        ended_at: turns::ENDED_AT,
         duration_ms: turns::DURATION_MS,
         latency_ms: turns::LATENCY_MS,
         agent: turns::AGENT,
@@ -63,6 +64,13 @@ rows! {
         target: tool_calls::TARGET,
         args: tool_calls::ARGS,
         result: tool_calls::RESULT,
+    }
+}
+
+impl Turns {
+    /// The end of a response, in microseconds since 1970.
+    pub(super) fn end(&self, row: usize) -> Option<i64> {
+        end_of(self.time(row), self.ended_at(row))
     }
 }
 

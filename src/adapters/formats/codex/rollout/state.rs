@@ -102,10 +102,15 @@ impl Open {
         self.response = Some((cause, time));
     }
 
-    /// The count of the response. Returns its latency in milliseconds; `None` if its cause is copied, and so before `history_until`.
-    pub(super) fn counted(&mut self, time: Option<Time>, history_until: Option<Time>) -> Option<NonZeroU32> {
+    /// The count of the response. Returns its end, and its latency in milliseconds: `None` if its cause is copied, and so before
+    /// `history_until`.
+    pub(super) fn counted(
+        &mut self,
+        time: Option<Time>,
+        history_until: Option<Time>,
+    ) -> (Option<Time>, Option<NonZeroU32>) {
         let (cause, end) = self.response.take().unwrap_or_else(|| (self.cause.take(), time));
-        let cause = cause.filter(|cause| history_until.is_none_or(|until| *cause > until))?;
-        between(cause, end?)
+        let cause = cause.filter(|cause| history_until.is_none_or(|until| *cause > until));
+        (end, cause.zip(end).and_then(|(cause, end)| between(cause, end)))
     }
 }

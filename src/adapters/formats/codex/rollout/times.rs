@@ -52,23 +52,24 @@ mod tests {
     #[test]
     fn a_response_ends_with_its_last_item() {
         let at = |milliseconds: i64| Some(Time::from_micros(milliseconds * 1000));
+        let latency = |(_, latency): (Option<Time>, Option<NonZeroU32>)| latency.map(NonZeroU32::get);
         let mut open = Open::default();
         open.asked(at(100), true);
         open.item(at(300));
         open.item(at(450));
         // A result before the count of its response.
         open.asked(at(500), false);
-        assert_eq!(open.counted(at(510), None).map(NonZeroU32::get), Some(350));
+        assert_eq!(open.counted(at(510), None), (at(450), NonZeroU32::new(350)));
         open.item(at(600));
-        assert_eq!(open.counted(at(610), at(550)).map(NonZeroU32::get), None, "a copy");
+        assert_eq!(latency(open.counted(at(610), at(550))), None, "a copy");
         open.asked(at(700), false);
         open.item(at(710));
         open.asked(at(800), true);
         open.item(at(900));
-        assert_eq!(open.counted(at(910), None).map(NonZeroU32::get), Some(100), "after an interruption");
-        assert_eq!(open.counted(at(920), None).map(NonZeroU32::get), None, "without a cause");
+        assert_eq!(latency(open.counted(at(910), None)), Some(100), "after an interruption");
+        assert_eq!(latency(open.counted(at(920), None)), None, "without a cause");
         open.asked(at(1000), false);
-        assert_eq!(open.counted(at(1040), None).map(NonZeroU32::get), Some(40), "without items");
+        assert_eq!(latency(open.counted(at(1040), None)), Some(40), "without items");
     }
 
     #[test]

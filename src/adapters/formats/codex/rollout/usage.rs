@@ -47,7 +47,8 @@ impl Thread {
             Identity::Thread(root.clone(), name.into())
         });
         if index >= known {
-            self.builder.session.turns[index].latency_ms = self.state.open.counted(time, self.history_until());
+            let (ended_at, latency_ms) = self.state.open.counted(time, self.history_until());
+            self.builder.session.turns[index].end_at(ended_at, latency_ms);
         }
         let recorded = &mut self.state.recorded;
         if let Some(known) = recorded.iter().find(|it| it.tokens == spent.response) {

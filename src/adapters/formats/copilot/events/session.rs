@@ -193,6 +193,7 @@ impl Session {
         turn.message_id = data.api_call_id.owned().or_else(|| data.message_id.owned());
         turn.request_id = data.request_id.owned().or(turn.request_id.take());
         turn.occurred_at = turn.occurred_at.or(time);
+        turn.end_at(time, None);
         turn.model = model.or(turn.model.take());
         turn.effort = effort;
         // 0 tokens for an answer means that the provider stated none.
