@@ -151,6 +151,10 @@ fn lost_caches_have_their_causes() {
     // Ten minutes later they have expired.
     let expired = [response(10, [0, 10, 0, 10_000]), response(610, [0, 10, 4_000, 7_000])];
     assert_eq!(wasted(&expired), expected(&[("cache_expired", 20_700), ("cache_write_unused", unused)]));
+    // Not while the answer to a result is written: it was asked for a second after the first response.
+    let first = || Response { calls: vec![bash("sleep 1", false, 10)], ..response(10, [0, 10, 0, 10_000]) };
+    let slow = [first(), response(610, [0, 10, 4_000, 7_000])];
+    assert_eq!(wasted(&slow), expected(&[("cache_missed", 20_700), ("cache_write_unused", unused)]));
     // Not if they were written for an hour, at 6 dollars.
     let first = Response { write_1h: 10_000, ..response(10, [0, 10, 0, 10_000]) };
     let long = [first, response(610, [0, 10, 4_000, 7_000])];

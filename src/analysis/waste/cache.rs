@@ -3,6 +3,7 @@
 use super::cause::Cause;
 use super::causes::Causes;
 use super::rows::{INPUT, Miss, READ, Turn, WRITE};
+use crate::analysis::rows::pause_before;
 use crate::base::time::{HOUR_MICROS, MINUTE_MICROS};
 
 /// How long a cache is kept after its last use: five minutes, or an hour if a request paid for that. Source:
@@ -25,7 +26,7 @@ pub(super) fn lost(causes: &mut Causes<'_>) {
             }
             // A single request shows that nothing was lost.
             causes.know(Cause::CacheModelSwitch);
-            if turn.time.is_some() {
+            if turn.end.is_some() {
                 causes.know(Cause::CacheExpired);
                 causes.know(Cause::CacheMissed);
             }
@@ -80,11 +81,7 @@ fn cause(before: &Turn, turn: &Turn, ttl: i64) -> Option<Cause> {
         Some(Miss::OtherPrefix) => return Some(Cause::CachePrefixChanged),
         Some(Miss::Unknown) | None => {}
     }
-    let pause = turn.time.zip(before.time).map(|(time, before)| {
-        let start = time.saturating_sub(turn.duration.or_zero().saturating_mul(1000));
-        start.saturating_sub(before)
-    });
-    match pause {
+    match pause_before(turn.end, turn.took.get(), before.end) {
         Some(pause) if pause > ttl => Some(Cause::CacheExpired),
         _ if before.model != turn.model => Some(Cause::CacheModelSwitch),
         pause => pause.map(|_| Cause::CacheMissed),

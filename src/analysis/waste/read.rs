@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use super::rows::{Call, Count, Event, KINDS, Miss, Place, Turn, TurnRates};
 use crate::analysis::rows::{
-    CostBasis, Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, agent_of_call, hash_of, is_answer,
+    CostBasis, Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, agent_of_call, end_of, hash_of, is_answer,
 };
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
@@ -170,7 +170,9 @@ rows! {
         model: turns::MODEL,
         canonical_model: turns::CANONICAL_MODEL,
         time: turns::OCCURRED_AT,
-        duration: turns::DURATION_MS,
+        ended_at: turns::ENDED_AT,
+        duration_ms: turns::DURATION_MS,
+        latency_ms: turns::LATENCY_MS,
         stop_reason: turns::STOP_REASON,
         calls: turns::TOOL_CALLS,
         service_tier: turns::SERVICE_TIER,
@@ -288,8 +290,8 @@ fn turns(
             let model = turns.canonical_model(row).or(turns.model(row));
             let turn = Turn {
                 number,
-                time: turns.time(row).map(Time::micros),
-                duration: Count::new(turns.duration(row)),
+                end: end_of(turns.time(row), turns.ended_at(row)),
+                took: Count::new(turns.latency_ms(row).or(turns.duration_ms(row))),
                 thread: turns.thread(row),
                 model: model.map(|model| models.number(model)),
                 is_subagent: turns.is_subagent(row),

@@ -74,10 +74,10 @@ impl Miss {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Turn {
     pub number: i64,
-    /// Its time, in microseconds since 1970.
-    pub time: Option<i64>,
-    /// In milliseconds.
-    pub duration: Count,
+    /// Its end, in microseconds since 1970.
+    pub end: Option<i64>,
+    /// In milliseconds, from its request to its end.
+    pub took: Count,
     /// A hash of the agent: the requests of one agent share a cache.
     pub thread: u64,
     /// The number of the model.
@@ -172,7 +172,7 @@ impl Session<'_> {
     /// The number of the last response before an event.
     pub(super) fn turn_of(&self, event: &Event) -> Option<i64> {
         let before = |time: i64| {
-            let turns = self.turns.iter().filter(|turn| turn.time.is_some_and(|of| of <= time));
+            let turns = self.turns.iter().filter(|turn| turn.end.is_some_and(|end| end <= time));
             turns.map(|turn| turn.number).max()
         };
         event.turn.or_else(|| before(event.time?))
