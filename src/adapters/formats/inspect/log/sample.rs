@@ -209,7 +209,8 @@ impl<'a> Sample<'a> {
             }
         }
         if let Some(choice) = choice.filter(|_| !is_scorer) {
-            self.answer(&choice.message, at);
+            // The event has the time at which the request was sent.
+            self.answer(&choice.message, At { time: event.completed.0.or(time), ..at });
         }
     }
 
@@ -250,6 +251,8 @@ impl<'a> Sample<'a> {
         let at = At { line, time };
         let (id, tool) = (event.id.as_str(), event.function.as_str());
         let call = if let Some(known) = self.builder.call_index(id) {
+            let row = &mut self.builder.session.tool_calls[known];
+            row.occurred_at = time.or(row.occurred_at);
             known
         } else {
             let call = self.builder.call_of(self.turn, id, tool, event.arguments, at);
