@@ -121,6 +121,7 @@ fn of_session(session: &SessionResult) -> usize {
 fn of_turn(turn: &Turn) -> usize {
     let Turn {
         line: _,
+        ended_at: _,
         identity: _,
         message_id,
         request_id,
