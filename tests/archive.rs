@@ -851,10 +851,10 @@ fn what_leads_to_a_generation_may_be_damaged() {
         |it| fs::remove_file(it.join("agentlogs.json")).unwrap(),
         |it| fs::write(it.join("agentlogs.json"), [0; 13]).unwrap(),
         |it| fs::write(it.join("agentlogs.json"), "{}").unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":9,"generation":"../generation-1"}"#).unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":9,"generation":9,"manifest":"0"}"#).unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":9,"generation":1,"manifest":"0"}"#).unwrap(),
-        |it| fs::write(it.join("agentlogs.json"), r#"{"version":9,"generation":0,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":10,"generation":"../generation-1"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":10,"generation":9,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":10,"generation":1,"manifest":"0"}"#).unwrap(),
+        |it| fs::write(it.join("agentlogs.json"), r#"{"version":10,"generation":0,"manifest":"0"}"#).unwrap(),
         |it| fs::write(it.join("generation-1/index/1-0"), "x").unwrap(),
     ];
     for (number, damage) in damages.into_iter().enumerate() {
@@ -903,7 +903,7 @@ fn archives_of_earlier_versions_are_upgraded() {
         assert_eq!(archive.check().unwrap().problems, []);
         archive.write().unwrap().commit().unwrap();
         let pointer = fs::read_to_string(folder.path().join("agentlogs.json")).unwrap();
-        assert!(pointer.starts_with(r#"{"version":9,"generation":4,"manifest":""#), "{pointer}");
+        assert!(pointer.starts_with(r#"{"version":10,"generation":4,"manifest":""#), "{pointer}");
         assert_eq!(archive.check().unwrap().problems, []);
         assert_eq!(read(sessions), before);
         assert_eq!(archive.own_prices().unwrap().len(), 1);

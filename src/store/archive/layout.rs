@@ -9,7 +9,7 @@ use crate::store::frames::TABLES_OF_LOGS;
 
 /// The version of the layout, of the facts and of the indexes. Raised whenever one of them changes in a way that an earlier program
 /// cannot read. A program refuses archives of later versions.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 /// The earliest version that is read. The next write upgrades such an archive: it keeps the facts, computes the tables again, and
 /// writes a generation of the present version.
 pub const OLDEST_VERSION: u32 = 6;

@@ -2,8 +2,8 @@
 //!
 //! Version 6 differs from version 7 in what names the current generation: the link `current`, on Windows a file that contains the
 //! name. Version 8 added the table `verdicts`, which is empty in archives of earlier versions. Version 9 has an index for each part; before,
-//! one file was the index of all parts, and links were in its entries. Facts and index are decoded as they are: fields that were added
-//! since have their defaults.
+//! one file was the index of all parts, and links were in its entries. Version 10 added the end of a response to the facts. Facts and index
+//! are decoded as they are: fields that were added since have their defaults.
 
 use std::fs;
 use std::io;
