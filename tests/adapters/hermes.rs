@@ -181,7 +181,7 @@ fn each_model_and_provider_has_a_row() {
     for (name, given, expected, turns) in cases {
         let expected: Vec<_> = expected.into_iter().map(|row| row.map(str::to_owned)).collect();
         assert_eq!(rows(&[given.clone()]), (expected.clone(), Some(turns)), "{name}");
-        // A copy of the database, and rows that stand in it twice.
+        // A copy of the database, and rows that it contains twice.
         let twice = [given.clone(), given.clone()].concat();
         assert_eq!(rows(&[given, twice]), (expected, Some(turns)), "{name}");
     }

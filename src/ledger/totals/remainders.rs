@@ -38,7 +38,7 @@ impl StatedTotals {
                 continue;
             }
             if sum.by_provider.len() > 1 && matched().next().is_none() {
-                // With responses, nothing tells which provider the rest is of.
+                // With responses, the provider of the rest is unknown.
                 let parts = sum.turns_by_provider(unassigned_cost, session);
                 rows.extend(parts.map(|turn| TurnRow::new(session_index, sum.source, Grain::Session, Box::new(turn))));
                 continue;

@@ -20,18 +20,18 @@ CREATE TABLE session_model_usage (
 );
 INSERT INTO schema_version VALUES (22);
 INSERT INTO sessions (id, source, model, started_at, ended_at, end_reason, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cwd, billing_provider, estimated_cost_usd, cost_status, api_call_count) VALUES
-('20261005_090000_bb0001', 'cli', 'claude-opus-4-6', 1791190800.0, 1791191100.0, 'user_exit', 8000, 900, 21000, 3000, '/work/mill', 'anthropic', 0.07, 'estimated', 4),
-('20261005_100000_bb0002', 'telegram', 'claude-opus-4-6', 1791194400.0, NULL, NULL, 1200, 100, 0, 0, NULL, 'anthropic', 0.0, 'unknown', 2);
+('20260720_090000_bb0001', 'cli', 'claude-opus-4-6', 1784538000.0, 1784538300.0, 'user_exit', 8000, 900, 21000, 3000, '/work/mill', 'anthropic', 0.07, 'estimated', 4),
+('20260720_100000_bb0002', 'telegram', 'claude-opus-4-6', 1784541600.0, NULL, NULL, 1200, 100, 0, 0, NULL, 'anthropic', 0.0, 'unknown', 2);
 INSERT INTO session_model_usage (session_id, model, billing_provider, task, api_call_count, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, estimated_cost_usd, cost_status) VALUES
-('20261005_090000_bb0001', 'claude-haiku-4-5', 'anthropic', '', 3, 6000, 500, 21000, 3000, 0.02, 'estimated'),
-('20261005_090000_bb0001', 'claude-opus-4-6', 'anthropic', '', 1, 2000, 400, 0, 0, 0.05, 'estimated'),
-('20261005_090000_bb0001', 'gemini-2.5-flash', 'google', 'compression', 1, 24000, 800, 0, 0, 0.01, NULL),
-('20261005_090000_bb0001', 'gemini-2.5-flash', 'google', 'title_generation', 1, 300, 8, 0, 0, 0.0, NULL),
-('20261005_100000_bb0002', 'claude-opus-4-6', 'anthropic', '', 1, 700, 60, 0, 0, 0.0, 'unknown');
+('20260720_090000_bb0001', 'claude-haiku-4-5', 'anthropic', '', 3, 6000, 500, 21000, 3000, 0.02, 'estimated'),
+('20260720_090000_bb0001', 'claude-opus-4-6', 'anthropic', '', 1, 2000, 400, 0, 0, 0.05, 'estimated'),
+('20260720_090000_bb0001', 'gemini-2.5-flash', 'google', 'compression', 1, 24000, 800, 0, 0, 0.01, NULL),
+('20260720_090000_bb0001', 'gemini-2.5-flash', 'google', 'title_generation', 1, 300, 8, 0, 0, 0.0, NULL),
+('20260720_100000_bb0002', 'claude-opus-4-6', 'anthropic', '', 1, 700, 60, 0, 0, 0.0, 'unknown');
 INSERT INTO messages (session_id, role, content, timestamp, finish_reason) VALUES
-('20261005_090000_bb0001', 'user', 'Grind the oats', 1791190801.0, NULL),
-('20261005_090000_bb0001', 'assistant', 'The oats are ground.', 1791190900.0, 'stop'),
-('20261005_090000_bb0001', 'user', 'And the barley', 1791191000.0, NULL),
-('20261005_090000_bb0001', 'assistant', 'The barley is ground.', 1791191099.0, 'stop'),
-('20261005_100000_bb0002', 'user', 'Is there flour?', 1791194401.0, NULL),
-('20261005_100000_bb0002', 'assistant', 'There is.', 1791194410.0, 'stop');
+('20260720_090000_bb0001', 'user', 'Grind the oats', 1784538001.0, NULL),
+('20260720_090000_bb0001', 'assistant', 'The oats are ground.', 1784538100.0, 'stop'),
+('20260720_090000_bb0001', 'user', 'And the barley', 1784538200.0, NULL),
+('20260720_090000_bb0001', 'assistant', 'The barley is ground.', 1784538299.0, 'stop'),
+('20260720_100000_bb0002', 'user', 'Is there flour?', 1784541601.0, NULL),
+('20260720_100000_bb0002', 'assistant', 'There is.', 1784541610.0, 'stop');
