@@ -109,7 +109,7 @@ mod tests {
             ("a (os error x)", "a (os error x)"),
             ("a: b", "a: b"),
         ] {
-            assert_eq!(super::in_words(message), expected);
+            assert_eq!(in_words(message), expected);
         }
     }
 }

@@ -65,6 +65,31 @@ struct Judgement<'a> {
     message: Text<'a>,
 }
 
+/// A sidecar as it is written.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct File<'a> {
+    #[serde(borrow)]
+    runtime: Text<'a>,
+    #[serde(borrow)]
+    model: Text<'a>,
+    exit_code: Number,
+    started_at: When,
+    ended_at: When,
+    #[serde(borrow)]
+    cwd: Text<'a>,
+    #[serde(borrow)]
+    host: Text<'a>,
+    #[serde(borrow, alias = "user_name", alias = "userName")]
+    user: Text<'a>,
+    #[serde(borrow)]
+    repository: Text<'a>,
+    #[serde(borrow)]
+    labels: Pairs<'a, Raw<'a>>,
+    #[serde(borrow, alias = "verdicts")]
+    verdict: Raw<'a>,
+}
+
 /// The judgements in a value: one, or a list of them.
 fn verdicts_of(value: Raw<'_>) -> Vec<Verdict> {
     let values: Vec<Raw<'_>> = if value.0.first() == Some(&b'[') { value.read() } else { vec![value] };
@@ -92,29 +117,6 @@ fn verdicts_of(value: Raw<'_>) -> Vec<Verdict> {
 impl Sidecar {
     /// Parses `NAME.meta.json` or `meta.json`. Unknown keys are ignored; a file that is not an object is the same as an empty one.
     pub fn parse(bytes: &[u8]) -> Self {
-        #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        struct File<'a> {
-            #[serde(borrow)]
-            runtime: Text<'a>,
-            #[serde(borrow)]
-            model: Text<'a>,
-            exit_code: Number,
-            started_at: When,
-            ended_at: When,
-            #[serde(borrow)]
-            cwd: Text<'a>,
-            #[serde(borrow)]
-            host: Text<'a>,
-            #[serde(borrow, alias = "user_name", alias = "userName")]
-            user: Text<'a>,
-            #[serde(borrow)]
-            repository: Text<'a>,
-            #[serde(borrow)]
-            labels: Pairs<'a, Raw<'a>>,
-            #[serde(borrow, alias = "verdicts")]
-            verdict: Raw<'a>,
-        }
         let file: File<'_> = Raw(without_mark(bytes).trim_ascii()).read();
         Self {
             runtime: file.runtime.owned(),
@@ -135,7 +137,12 @@ impl Sidecar {
 
     /// Why a sidecar cannot be parsed, if so: [`Self::parse`] reads nothing of it.
     pub fn problem(bytes: &[u8]) -> Option<String> {
-        let parsed = json::from_slice::<IgnoredAny>(without_mark(bytes).trim_ascii());
+        let text = without_mark(bytes).trim_ascii();
+        if json::from_slice::<File<'_>>(text).is_ok() {
+            return None;
+        }
+        // What is no object is that of another program.
+        let parsed = serde_json::from_slice::<IgnoredAny>(text);
         parsed.err().map(|error| format!("it is a sidecar, and no JSON: {error}"))
     }
 
@@ -249,7 +256,6 @@ mod tests {
         let text = "\u{feff}{\"cwd\":\"/a\"}";
         assert_eq!(Sidecar::parse(text.as_bytes()).cwd.as_deref(), Some("/a"));
         assert_eq!(Sidecar::problem(text.as_bytes()), None);
-        // What is no object is that of another program.
         assert_eq!(Sidecar::problem(b"[1]\n"), None);
         assert!(Sidecar::problem(br#"{"cwd":"/a",}"#).is_some());
     }

@@ -3,8 +3,8 @@
 use crate::adapters::engine::Probe;
 use crate::json::Raw;
 
-/// The kinds of messages that the runtime writes in the name of the user. A message of the kind `compaction` is none: it is a
-/// prompt to which the program added what it removed.
+/// The kinds of messages that the runtime writes in the name of the user. `compaction` is the kind of a prompt to which the program
+/// added what it removed.
 const NOTICES: &[&str] = &[
     "auto_compaction",
     "compaction_budget_emergency",
