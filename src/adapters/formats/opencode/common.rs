@@ -235,7 +235,7 @@ pub(crate) fn go_on(builder: &mut Builder) {
     builder.end(Last::Work);
 }
 
-impl<'a> Part<'a> {
+impl Part<'_> {
     /// A part of a recording with the members of an older one. Since 2.0 `id` is that of the call, and the tool's metadata are inside of
     /// others.
     pub(crate) fn of_recording(mut self) -> Self {
@@ -249,9 +249,7 @@ impl<'a> Part<'a> {
         }
         self
     }
-}
 
-impl Part<'_> {
     /// Whether it is a text of a human or of the model.
     pub(crate) fn is_said(&self) -> bool {
         self.kind.as_str() == "text" && !self.synthetic.is_true() && !self.ignored.is_true()
@@ -381,7 +379,7 @@ pub(crate) fn compaction<'a>(builder: &'a mut Builder, prompt: &str, at: At) -> 
     event
 }
 
-impl<'a> Error<'a> {
+impl Error<'_> {
     /// An error since 2.0 with the members of an older one.
     pub(crate) fn named(mut self) -> Self {
         if !self.name.is_some() {
@@ -390,9 +388,7 @@ impl<'a> Error<'a> {
         }
         self
     }
-}
 
-impl Error<'_> {
     fn text(&self) -> &str {
         self.data.message.some().or(self.message.some()).unwrap_or(self.name.as_str())
     }

@@ -45,7 +45,8 @@ use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::common::{Fork, Info, Message, Part, Span, Usage, read_part, with_runtime};
-use super::export::{Conversation, SHOWS};
+use super::conversation::Conversation;
+use super::export::SHOWS;
 use super::messages_2::{self, Model, Stored, word};
 use super::sums::Stated;
 use crate::adapters::engine::sessions::SessionsById;

@@ -35,22 +35,18 @@
 
 use serde::Deserialize;
 
-use super::common::{
-    Bill, Info, Message, Part, Usage, compaction, go_on, is_real, read_part, reasoning_is_inside, with_runtime,
-};
+use super::common::{Info, Message, Part, Usage, is_real, read_part, with_runtime};
+use super::conversation::Conversation;
 use super::messages_2::{self, Model, Stored};
-use super::sums::{Stated, Sums};
+use super::sums::Stated;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
-use crate::adapters::shared::at::At;
-use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::ids::hashed_id;
-use crate::adapters::shared::repository::of_root;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text, When};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
-use crate::model::session::{CallStatus, Capabilities, SessionResult, Tokens};
+use crate::model::session::{Capabilities, SessionResult, Tokens};
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "opencode-export",
@@ -199,180 +195,6 @@ impl Fold for Exports {
     fn finish(self) -> Vec<SessionResult> {
         self.sessions
     }
-}
-
-/// One session while its messages are read.
-pub(crate) struct Conversation {
-    pub(crate) builder: Builder,
-    pub(super) sums: Sums,
-    /// Whether another session started it.
-    is_child: bool,
-    reasoning_is_inside: bool,
-    /// Whether a compaction was requested whose summary is not logged yet.
-    is_compacting: bool,
-}
-
-impl Conversation {
-    pub(crate) fn new(builder: Builder, info: &Info<'_>) -> Self {
-        Self {
-            builder,
-            sums: Sums::default(),
-            is_child: info.parent_id.some().is_some(),
-            reasoning_is_inside: reasoning_is_inside(info.version.as_str()),
-            is_compacting: false,
-        }
-    }
-
-    pub(super) fn finish(self) -> SessionResult {
-        let Self { mut builder, sums, .. } = self;
-        sums.finish(&mut builder.session);
-        builder.finish()
-    }
-
-    /// Adds a message with its parts, each with its line.
-    pub(crate) fn message(
-        &mut self,
-        message: &Message<'_>,
-        line: i64,
-        parts: &[(i64, Part<'_>)],
-        damage: &mut RecordErrors,
-    ) {
-        match message.role.as_str() {
-            "user" => self.user(message, parts),
-            "assistant" => self.assistant(message, line, parts, damage),
-            _ => {}
-        }
-    }
-
-    /// Adds a response that is not a part of the conversation: a summary.
-    pub(crate) fn bill(&mut self, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
-        self.sums.message(message);
-        match &message.tokens {
-            Maybe::Wrong => damage.note(Reason::NoUsage),
-            Maybe::Present(usage) if !usage.is_empty() => {
-                let tokens = usage.tokens(self.reasoning_is_inside, damage);
-                message.turn(&mut self.builder, &message.bill(usage, None), line, tokens);
-            }
-            _ => {}
-        }
-    }
-
-    fn user(&mut self, message: &Message<'_>, parts: &[(i64, Part<'_>)]) {
-        let time = message.time.start();
-        self.builder.extend_to(time);
-        for (line, part) in parts.iter().filter(|(_, it)| it.kind.as_str() == "compaction") {
-            part.compaction(&mut self.builder, At { line: *line, time });
-            self.is_compacting = true;
-        }
-        if parts.iter().any(|(_, it)| it.is_asked()) {
-            go_on(&mut self.builder);
-        }
-        let said = parts.iter().find(|(_, it)| it.is_said());
-        // A file, or a command for another agent, is a prompt as well.
-        let is_human = said.is_some()
-            || parts.iter().any(|(_, it)| it.kind.as_str() == "subtask")
-            || parts.iter().all(|(_, it)| it.kind.as_str() != "text")
-                && parts.iter().any(|(_, it)| it.kind.as_str() == "file");
-        if is_human && !self.is_child {
-            message.prompt(&mut self.builder, said.and_then(|(_, it)| it.text.some()));
-        }
-    }
-
-    fn assistant(&mut self, message: &Message<'_>, line: i64, parts: &[(i64, Part<'_>)], damage: &mut RecordErrors) {
-        self.sums.message(message);
-        self.builder.extend_to(message.time.start());
-        self.builder.extend_to(message.time.end());
-        let is_summary = message.summary.is_true();
-        if is_summary {
-            // Older versions compact without a prompt that requests it.
-            if !std::mem::take(&mut self.is_compacting) {
-                compaction(&mut self.builder, message.parent_id.as_str(), At { line, time: message.time.start() });
-            }
-        } else {
-            let session = &mut self.builder.session;
-            session.agent = session.agent.take().or_else(|| message.agent());
-            session.cwd = session.cwd.take().or_else(|| message.path.cwd.owned());
-            session.repository = session.repository.take().or_else(|| of_root(message.path.root.as_str()));
-        }
-        let whole = self.whole(message, line, parts, damage);
-        let mut open_calls = Vec::new();
-        let mut is_open = false;
-        let mut calls_last = false;
-        for (line, part) in parts {
-            match part.kind.as_str() {
-                "tool" => {
-                    self.builder.extend_to(part.state.time.end().or(part.state.time.start()));
-                    // Each part is a call of its own: some exports mask ids, and some models use the same ids again.
-                    self.builder.forget_calls();
-                    let call = part.call(&mut self.builder, *line);
-                    let row = &mut self.builder.session.tool_calls[call];
-                    row.turn = whole.turn;
-                    row.agent = message.agent();
-                    is_open |= row.status == CallStatus::Incomplete;
-                    open_calls.push(call);
-                    calls_last = true;
-                }
-                "step-start" => calls_last = false,
-                "step-finish" if whole.has_steps => {
-                    if let Some(usage) = part.tokens.get().filter(|it| !it.is_empty()) {
-                        let bill = Bill { usage, cost: part.cost, stop_reason: &part.reason };
-                        let tokens = usage.tokens(self.reasoning_is_inside, damage);
-                        let turn = message.turn(&mut self.builder, &bill, *line, tokens);
-                        for call in open_calls.drain(..) {
-                            self.builder.session.tool_calls[call].turn = Some(turn);
-                        }
-                    }
-                }
-                "text" if part.is_said() && !is_summary => self.builder.set_answer(part.text.as_str()),
-                "retry" => part.retry(&mut self.builder, *line),
-                _ => {}
-            }
-        }
-        message.end(&mut self.builder, !calls_last, is_open, line);
-    }
-
-    /// Adds the response of the whole message, unless the message has several steps, or no billed one.
-    fn whole(
-        &mut self,
-        message: &Message<'_>,
-        line: i64,
-        parts: &[(i64, Part<'_>)],
-        damage: &mut RecordErrors,
-    ) -> Whole {
-        let of_kind = |kind: &'static str| parts.iter().map(|(_, it)| it).filter(move |it| it.kind.as_str() == kind);
-        if message.tokens == Maybe::Wrong || of_kind("step-finish").any(|it| it.tokens == Maybe::Wrong) {
-            damage.note(Reason::NoUsage);
-        }
-        let steps: Vec<_> = of_kind("step-finish").filter_map(|it| Some((it, it.tokens.get()?))).collect();
-        if steps.iter().filter(|(_, usage)| !usage.is_empty()).count() > 1 {
-            return Whole { turn: None, has_steps: true };
-        }
-        let last = steps.last().map(|(part, _)| *part);
-        let stated = message.tokens.get().filter(|it| !it.is_empty()).map(|it| message.bill(it, last));
-        let step = steps.last().map(|(part, usage)| Bill { usage, cost: part.cost, stop_reason: &part.reason });
-        let bill = match stated.or(step) {
-            // A request that failed without any tokens is not a turn.
-            Some(bill) if !(bill.usage.is_empty() && message.error.name.is_some()) => bill,
-            _ => {
-                // With a started step, the message was cut before its tokens were logged. Without a step there was no
-                // request: shell commands of the user and starts of agents are messages too.
-                self.builder.session.under_reports |= of_kind("step-start").next().is_some()
-                    && (message.error.name.some().is_none() || message.error.is_abort());
-                return Whole::default();
-            }
-        };
-        let tokens = bill.usage.tokens(self.reasoning_is_inside, damage);
-        Whole { turn: Some(message.turn(&mut self.builder, &bill, line, tokens)), has_steps: false }
-    }
-}
-
-/// The responses of a message.
-#[derive(Debug, Clone, Copy, Default)]
-struct Whole {
-    /// Its only response.
-    turn: Option<usize>,
-    /// Whether each of its steps is a response.
-    has_steps: bool,
 }
 
 #[cfg(test)]

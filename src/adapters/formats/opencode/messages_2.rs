@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::common::{Error, Message, Metadata, Part, Span, State, go_on};
-use super::export::Conversation;
+use super::conversation::Conversation;
 use crate::adapters::engine::{RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
 use crate::json::Raw;

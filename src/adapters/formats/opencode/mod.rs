@@ -1,6 +1,7 @@
 //! Formats of OpenCode.
 
 pub(crate) mod common;
+mod conversation;
 pub(crate) mod db;
 pub(crate) mod export;
 mod messages_2;

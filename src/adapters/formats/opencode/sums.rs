@@ -71,9 +71,10 @@ impl Sums {
             tokens = tokens.plus(turn.tokens.get());
             cost += turn.cost.as_deref().map_or(0.0, |cost| cost.total);
         }
-        if session.turns.is_empty() {
-            session.model = session.model.take().or(stated.model);
-        }
+        // The sums are those of all models. The request for a title may be to a smaller one.
+        let mut models = session.turns.iter().map(|turn| turn.model.clone());
+        let first = models.next().unwrap_or(stated.model);
+        session.model = session.model.take().or(first.filter(|first| models.all(|it| it.as_ref() == Some(first))));
         let cost = Some(cost).filter(|cost| *cost > 0.0);
         session.totals.push(Total {
             line: session.turns.iter().map(|turn| turn.line).max().unwrap_or(session.line),
