@@ -13,7 +13,7 @@ const HAIKU: &str = "claude-haiku-4-5";
 
 /// Writes the export of a session of OpenCode with one response. A cost of 0 is unknown for a model without a price.
 fn export(directory: &Path, id: &str, parent: Option<&str>, model: &str, cost: f64) {
-    let number: i64 = id.bytes().fold(0, |sum, byte| sum * 7 % 90_000 + i64::from(byte));
+    let number: i64 = id.bytes().fold(0, |sum, byte| (sum * 131 + i64::from(byte)) % 1_000_003);
     let start = 1_790_778_000_000 + number * 1000;
     let tokens = json!({"total": 510, "input": 500, "output": 10, "reasoning": 0, "cache": {"read": 0, "write": 0}});
     let part = |kind: &str, name: &str| json!({"id": format!("prt_{kind}_{id}"), "sessionID": id, "messageID": format!("msg_{name}_{id}")});
@@ -77,21 +77,20 @@ fn a_trial_is_in_the_cohort_of_its_session() {
     assert_eq!(columns(&outcomes, &["model", "trials", "passed"]), json!([[SONNET, 12, 8]]));
     let row = columns(&outcomes, &OF_TRIALS)[0].clone();
     assert_eq!((&row[1], &row[2]), (&json!(0.25), &json!(0.375)));
+    // The numbers of a comparison have points.
+    let values: Vec<Value> = row.as_array().unwrap().iter().map(|value| json!(value.as_f64())).collect();
     for by in ["model", "agent"] {
         let lines = here.json(&["compare", "--by", by]);
         let cohort = if by == "model" { SONNET } else { "build" };
-        let expected: Vec<Value> = OF_TRIALS
-            .iter()
-            .zip(row.as_array().unwrap())
-            .map(|(name, value)| json!([name, cohort, value, 12]))
-            .collect();
+        let expected: Vec<Value> =
+            OF_TRIALS.iter().zip(&values).map(|(name, value)| json!([name, cohort, value, 12])).collect();
         assert_eq!(columns(&lines, &["measure", by, "value", "sessions"]), json!(expected), "{by}");
     }
     // A filter selects trials by their session, too.
     assert_eq!(columns(&here.json(&["report", "outcomes", "--model", SONNET]), &OF_TRIALS), json!([row]));
     assert_eq!(here.json(&["report", "outcomes", "--model", HAIKU]), json!([]));
     let compared = here.json(&["compare", "--a", "model=claude-sonnet-4-5", "--b", "runtime=opencode"]);
-    for (name, value) in OF_TRIALS.iter().zip(row.as_array().unwrap()) {
+    for (name, value) in OF_TRIALS.iter().zip(&values) {
         let line = compared.as_array().unwrap().iter().find(|line| line["measure"] == **name).unwrap();
         assert_eq!((&line["a"], &line["b"], &line["b_sessions"]), (value, value, &json!(12)), "{name}");
     }
@@ -108,17 +107,17 @@ fn skills_count_trials_once() {
 #[test]
 fn sessions_without_their_parent_are_trials_of_their_own() {
     let here = Here::new();
-    for (id, cost) in [("ses_a", 0.1), ("ses_b", 0.3)] {
-        export(&here.path("logs"), id, Some("ses_gone"), SONNET, cost);
+    for (id, cost) in [("ses_a01", 0.1), ("ses_b01", 0.3)] {
+        export(&here.path("logs"), id, Some("ses_gone01"), SONNET, cost);
     }
     here.done(&["ingest", "logs"]);
-    import(&here, "v.csv", "session_id,passed\nses_a,true\n");
+    import(&here, "v.csv", "session_id,passed\nses_a01,true\n");
     let outcomes = here.json(&["report", "outcomes"]);
     let names = ["trials", "passed", "unjudged", "cost_per_passed_usd"];
     assert_eq!(columns(&outcomes, &names), json!([[2, 1, 1, 0.1]]));
     let rows = here.query("SELECT session_id, passed, sessions, cost_usd FROM outcomes ORDER BY session_id");
     let names = ["session_id", "passed", "sessions", "cost_usd"];
-    assert_eq!(columns(&rows, &names), json!([["ses_a", true, 1, 0.1], ["ses_b", null, 1, 0.3]]));
+    assert_eq!(columns(&rows, &names), json!([["ses_a01", true, 1, 0.1], ["ses_b01", null, 1, 0.3]]));
 }
 
 /// The queries about trials: verdicts that disagree, verdicts of other names, unknown costs, and trials of several sessions.
@@ -126,35 +125,39 @@ fn sessions_without_their_parent_are_trials_of_their_own() {
 fn queries_have_the_numbers_of_report_outcomes() {
     let here = trees();
     let more = here.path("more");
-    export(&more, "ses_x", None, HAIKU, 0.4);
-    export(&more, "ses_y", None, HAIKU, 0.6);
+    export(&more, "ses_x01", None, HAIKU, 0.4);
+    export(&more, "ses_y01", None, HAIKU, 0.6);
     // Its model has no price.
-    export(&more, "ses_z", None, "nobody-1", 0.0);
+    export(&more, "ses_z01", None, "nobody-1", 0.0);
     copy(&root().join("sample-logs/inspect-log"), &more);
     here.done(&["ingest", "more"]);
     import(
         &here,
         "first.csv",
-        "session_id,task,passed,judged_at,message\nses_x,t1,true,2026-10-01,fine\nses_y,t1,false,2026-10-01,wrong\n",
+        "session_id,task,passed,judged_at,message\nses_x01,t1,true,2026-10-01,fine\nses_y01,t1,false,2026-10-01,wrong\n",
     );
     import(
         &here,
         "second.csv",
-        "session_id,task,passed,judged_at,message\nses_x,t1,false,2026-10-02,worse\nses_z,t2,true,2026-10-02,\n",
+        "session_id,task,passed,judged_at,message\nses_x01,t1,false,2026-10-02,worse\nses_z01,t2,true,2026-10-02,\n",
     );
-    import(&here, "third.csv", "session_id,task,passed,name\nses_y,t1,true,style\n");
+    import(&here, "third.csv", "session_id,task,passed,name\nses_y01,t1,true,style\n");
 
     let judged = |rows: Value, names: &[&str]| {
         let rows: Vec<Value> =
             rows.as_array().unwrap().iter().filter(|row| row["pass_rate"].is_number()).cloned().collect();
-        let mut rows = columns(&json!(rows), names);
-        rows.as_array_mut().unwrap().sort_by_key(ToString::to_string);
+        // Reports round to ten digits.
+        let rounded = |value: &Value| value.as_f64().map_or(value.clone(), |number| json!((number * 1e9).round()));
+        let rows = columns(&json!(rows), names);
+        let rows = rows.as_array().unwrap().iter().map(|row| row.as_array().unwrap().iter().map(rounded).collect());
+        let mut rows: Vec<Vec<Value>> = rows.collect();
+        rows.sort_by_key(|row| json!(row).to_string());
         rows
     };
     let names = ["agent", "model", "passed", "pass_rate", "cost_per_passed_usd"];
     let by_model = judged(here.json(&["query", "pass-rate-by-model"]), &names);
     assert_eq!(by_model, judged(here.json(&["report", "outcomes", "--by", "agent,model"]), &names));
-    assert!(by_model.as_array().unwrap().len() > 3, "{by_model}");
+    assert!(by_model.len() > 3, "{by_model:?}");
     let names = ["task", "passed", "pass_rate"];
     let by_task = judged(here.json(&["query", "pass-rate-by-task"]), &names);
     assert_eq!(by_task, judged(here.json(&["report", "outcomes", "--by", "task"]), &names));
@@ -164,7 +167,7 @@ fn queries_have_the_numbers_of_report_outcomes() {
         |rows: &Value, name: &str| rows.as_array().unwrap().iter().filter_map(|row| row[name].as_i64()).sum::<i64>();
     let failed = here.json(&["query", "failed-trials"]);
     assert_eq!(failed.as_array().unwrap().len() as i64, sum(&total, "failed"));
-    let of_x: Vec<&Value> = failed.as_array().unwrap().iter().filter(|row| row["session_id"] == "ses_x").collect();
+    let of_x: Vec<&Value> = failed.as_array().unwrap().iter().filter(|row| row["session_id"] == "ses_x01").collect();
     assert_eq!(columns(&json!(of_x), &["message", "cost_usd"]), json!([["worse", 0.4]]));
     let clean = here.json(&["query", "clean-but-failed"]);
     assert_eq!(sum(&clean, "trials"), sum(&total, "passed") + sum(&total, "failed"));

@@ -23,9 +23,11 @@ pub(super) fn error_rate() -> Expr {
     count_of(tool_calls::STATUS, "error").cast(DataType::Float64) / not_zero(calls_with_result())
 }
 
-/// The known cost of all rows for each response whose cost is known.
+/// The known cost of all rows for each response. Responses with tokens that no cost covers are left out; those without tokens of their
+/// own have a part of the sums that their log gives.
 pub(super) fn cost_per_turn() -> Expr {
-    let turns = col(turns::GRAIN).eq(lit("turn")).and(col(turns::COST_USD).is_not_null()).sum();
+    let is_uncovered = col("is_unpriced").and(col(turns::TOTAL_TOKENS).gt(lit(0))).fill_null(lit(false));
+    let turns = col(turns::GRAIN).eq(lit("turn")).and(is_uncovered.not()).sum();
     sum_of(turns::COST_USD, col(turns::COST_USD)) / not_zero(turns.cast(DataType::Float64))
 }
 

@@ -59,7 +59,7 @@ pub static REPORTS: &[Report] = &[
                 TURNS.wide(),
                 measure("cost_per_session_usd", "cost_usd / sessions with a known cost", || cost_per_session(lit(true)))
                     .wide(),
-                measure("cost_per_turn_usd", "cost_usd / turns with a known cost", cost_per_turn).wide(),
+                measure("cost_per_turn_usd", "cost_usd / turns, without turns with unpriced_tokens", cost_per_turn).wide(),
                 CLEAN_ENDS.wide(),
                 measure(
                     "cost_per_clean_end_usd",

@@ -218,7 +218,7 @@ fn columns_that_matter_least_are_hidden_first() {
 
 #[test]
 fn fine_amounts_have_six_decimal_places() {
-    let frame = df!("of" => ["input", "sum"], "cost_usd" => [0.000_612_5, 12.5]).unwrap();
+    let frame = df!("of" => ["input", "sum"], "cost_usd" => [0.000_612_7, 12.5]).unwrap();
     let style = TableStyle { roles: Roles { fine: &["cost_usd"], ..Roles::default() }, ..TableStyle::default() };
     let (text, _) = printed(&frame, style, screen(80, 24));
     assert!(text.contains("$0.000613") && text.contains("$12.500000"), "{text}");

@@ -220,7 +220,7 @@ mod tests {
     /// Facts of an earlier build may lack the last fields of a structure.
     #[test]
     fn missing_last_fields_have_their_defaults() {
-        let turn = Turn { details: None, ..(*source().sessions[0].turns[0]).clone() };
+        let turn = Turn { ended_at: None, ..(*source().sessions[0].turns[0]).clone() };
         let bytes = rmp_serde::to_vec(&turn).unwrap();
         // The last value is absent, of one byte; an array of more than 15 has its length in the two bytes after the first.
         let mut short = bytes[..bytes.len() - 1].to_vec();
