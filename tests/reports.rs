@@ -799,9 +799,9 @@ fn unknown_values_are_in_no_rate() {
         let total = reports::find(report).unwrap().run(tables, &options).unwrap().total.unwrap();
         total.column(name).unwrap().f64().unwrap().get(0).unwrap()
     };
-    let others = tables.clone().map(|_, rows| match rows.clone().collect_schema().unwrap().contains("runtime") {
-        true => rows.filter(is_codex().not()),
-        false => rows,
+    let others = tables.clone().map(|_, rows| {
+        let has_runtime = rows.clone().collect_schema().unwrap().contains("runtime");
+        if has_runtime { rows.filter(is_codex().not()) } else { rows }
     });
     for (name, unknown) in [
         ("cache_hit_rate", &["cache_read_tokens"][..]),

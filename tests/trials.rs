@@ -48,15 +48,15 @@ fn import(here: &Here, name: &str, text: &str) {
 fn trees() -> Here {
     let here = Here::new();
     let logs = here.path("logs");
-    let mut verdicts = "session_id,task,passed\n".to_owned();
+    let mut verdicts = vec!["session_id,task,passed".to_owned()];
     for number in 0..12 {
         let (parent, child) = (format!("ses_r{number:02}"), format!("ses_k{number:02}"));
         export(&logs, &parent, None, SONNET, 0.2);
         export(&logs, &child, Some(&parent), HAIKU, 0.05);
-        verdicts += &format!("{parent},t{number},{}\n", number % 3 != 0);
+        verdicts.push(format!("{parent},t{number},{}", number % 3 != 0));
     }
     here.done(&["ingest", "logs"]);
-    import(&here, "v.csv", &verdicts);
+    import(&here, "v.csv", &verdicts.join("\n"));
     here
 }
 
@@ -166,7 +166,7 @@ fn queries_have_the_numbers_of_report_outcomes() {
     let sum =
         |rows: &Value, name: &str| rows.as_array().unwrap().iter().filter_map(|row| row[name].as_i64()).sum::<i64>();
     let failed = here.json(&["query", "failed-trials"]);
-    assert_eq!(failed.as_array().unwrap().len() as i64, sum(&total, "failed"));
+    assert_eq!(i64::try_from(failed.as_array().unwrap().len()), Ok(sum(&total, "failed")));
     let of_x: Vec<&Value> = failed.as_array().unwrap().iter().filter(|row| row["session_id"] == "ses_x01").collect();
     assert_eq!(columns(&json!(of_x), &["message", "cost_usd"]), json!([["worse", 0.4]]));
     let clean = here.json(&["query", "clean-but-failed"]);
