@@ -92,7 +92,8 @@ fn columns(frame: &DataFrame, style: TableStyle<'_>, screen: Screen) -> Vec<Colu
     let is_number_at = |index: usize| is(index, is_number);
     let count = style.roles.names.filter(|count| *count > 0).unwrap_or(1);
     let named = style.roles.main.and_then(|main| names.iter().position(|name| name == main));
-    let mut measures = (count..names.len()).filter(|index| is_number_at(*index));
+    let is_least = |index: usize| names.get(index).is_some_and(|name| style.roles.least.contains(&name.as_str()));
+    let mut measures = (count..names.len()).filter(|index| is_number_at(*index) && !is_least(*index));
     let has_money = |index: &usize| names.get(*index).is_some_and(|name| is_money(name));
     let main = named.or_else(|| measures.clone().find(has_money)).or_else(|| measures.next());
     let headers = names_in(style.report, frame);
