@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use agentlogs::adapters::shared::builder::Retention;
 use agentlogs::analysis::present::{self, Format, TableStyle};
 use agentlogs::analysis::reports::{self, REPORTS};
+use agentlogs::analysis::views::with_views;
 use agentlogs::base::time::Time;
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::ledger;
@@ -129,7 +130,8 @@ fn every_named_query_gives_its_rows() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_string_lossy().into_owned();
             let tables = demo.iter().map(|(name, frame)| (*name, frame.clone().lazy())).collect();
-            let frame = query::query(tables, &fs::read_to_string(&path).unwrap()).unwrap();
+            let sql = fs::read_to_string(&path).unwrap();
+            let frame = query::query(with_views(tables, &sql).unwrap(), &sql).unwrap();
             insta::assert_snapshot!(format!("queries@{name}"), shown(&frame));
         }
     });
@@ -648,12 +650,12 @@ fn an_archive_of_another_version_is_refused() {
         format!("{before}{hash}{}", &after[32..])
     };
     let manifests = [
-        (4, manifest_text.replace("  \"version\": 9,\n", "")),
-        (4, manifest_text.replace("\"version\": 9", "\"version\": 4")),
-        (10, manifest_text.replace("\"version\": 9", "\"version\": 10")),
+        (4, manifest_text.replace("  \"version\": 10,\n", "")),
+        (4, manifest_text.replace("\"version\": 10", "\"version\": 4")),
+        (11, manifest_text.replace("\"version\": 10", "\"version\": 11")),
     ];
     let markers =
-        [1, 2, 3, 4, 5, 10].map(|version| (version, &marker, format!(r#"{{"version":{version},"generation":1}}"#)));
+        [1, 2, 3, 4, 5, 11].map(|version| (version, &marker, format!(r#"{{"version":{version},"generation":1}}"#)));
     let manifests = manifests.map(|(version, text)| (version, &manifest, with_hash(&text)));
     for (version, file, text) in markers.into_iter().chain(manifests) {
         fs::write(&marker, &marker_text).unwrap();

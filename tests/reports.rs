@@ -13,6 +13,7 @@ use agentlogs::analysis::present::{Format, ReportStyle, Roles, Screen, TableStyl
 use agentlogs::analysis::reports::{
     self, Answer, DIMENSIONS, Dimension, Error, Frames, Options, PriceAs, REPORTS, Report, Scope, Undated, WeekStart,
 };
+use agentlogs::analysis::views::with_views;
 use agentlogs::base::time::{DAY_MICROS, Time};
 use agentlogs::base::width::width;
 use agentlogs::model::source::Source;
@@ -248,7 +249,7 @@ fn every_named_query_runs() {
     for entry in std::fs::read_dir(root().join("queries")).unwrap() {
         let path = entry.unwrap().path();
         let sql = std::fs::read_to_string(&path).unwrap();
-        let answer = query(tables(), &sql);
+        let answer = query(with_views(tables(), &sql).unwrap(), &sql);
         assert!(answer.is_ok(), "{}: {answer:?}", path.display());
     }
 }

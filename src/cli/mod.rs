@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod commands;
+pub mod lines;
 #[cfg(unix)]
 pub mod memory;
 pub mod panics;

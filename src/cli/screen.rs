@@ -13,7 +13,7 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, execute, queue, style};
 
-use crate::cli::stderr::write_line;
+use crate::cli::lines::write_line;
 use crate::cli::terminal::{is_dumb, size};
 
 /// Messages of the time while the screen is shown, if it is: stderr is the same terminal.

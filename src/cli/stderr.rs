@@ -1,14 +1,13 @@
 //! Messages to stderr.
 
 use std::fmt;
-use std::io::{self, Write};
 
 use agentlogs::analysis::present;
-use agentlogs::base::width::{packed, width};
 use agentlogs::input::discover;
 use agentlogs::model::source::STDIN;
 
-use crate::cli::{screen, terminal};
+use crate::cli::lines::write_line;
+use crate::cli::screen;
 
 /// Prints a message with the name of the program.
 pub fn complain(message: fmt::Arguments<'_>) {
@@ -54,30 +53,6 @@ pub fn say(line: &str) {
     }
 }
 
-/// Writes a line to stderr. On a terminal it is wrapped between words.
-pub fn write_line(line: &str) {
-    let lines = terminal::width_of_messages().map_or_else(|| vec![line.to_owned()], |columns| wrapped(line, columns));
-    let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
-}
-
-/// A message in lines of at most `columns`, which end between words, and not within a command in backticks that fits a line. A longer
-/// word, such as a path, and a line with a layout of its own stay whole.
-fn wrapped(line: &str, columns: usize) -> Vec<String> {
-    if width(line) <= columns || line.starts_with(' ') || line.contains("  ") {
-        return vec![line.to_owned()];
-    }
-    let mut is_command = false;
-    let parts = line.split(|char| {
-        is_command ^= char == '`';
-        char == ' ' && !is_command
-    });
-    let words = |part: &'_ str| {
-        let is_wide = width(part) > columns;
-        part.split(move |char| char == ' ' && is_wide).map(str::to_owned).collect::<Vec<_>>()
-    };
-    packed(parts.flat_map(words), columns)
-}
-
 /// Prints a message of several lines, such as that of a parser that points to a place in a file.
 pub fn complain_in_lines(message: &str) {
     format!("agentlogs: {message}").trim_end().split('\n').for_each(say);
@@ -86,19 +61,6 @@ pub fn complain_in_lines(message: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn messages_are_wrapped_between_words() {
-        let message = "costs are lower bounds; `agentlogs report health` lists them";
-        assert_eq!(wrapped(message, 60), [message]);
-        assert_eq!(wrapped(message, 42), ["costs are lower bounds;", "`agentlogs report health` lists them"]);
-        assert_eq!(wrapped("run `a b c d` or e", 6), ["run `a", "b c d`", "or e"]);
-        assert_eq!(wrapped("see /home/ann/a/long/path now", 8), ["see", "/home/ann/a/long/path", "now"]);
-        assert_eq!(wrapped("an odd ` mark", 8), ["an odd", "` mark"]);
-        for own in ["  | ^^^^^^^^^ here", "1 |  a = b and more"] {
-            assert_eq!(wrapped(own, 8), [own]);
-        }
-    }
 
     #[test]
     fn messages_of_the_system_have_no_numbers() {

@@ -53,5 +53,4 @@ pub use render::render;
 pub use shorten::{both_ends, path_end};
 pub use structure::structure;
 pub use style::{Format, ReportStyle, Roles, Screen, TableStyle};
-pub(in crate::analysis) use value::is_share;
-pub use value::{exact_dollars, measured};
+pub use value::{exact_dollars, is_share, measured};

@@ -133,7 +133,7 @@ pub fn exact_dollars(cost_usd: f64) -> String {
 
 /// Whether the values of a column are shares of something: its name contains the word, as `hit_rate_within_5min` does, and does not end
 /// with another unit.
-pub(in crate::analysis) fn is_share(column: &str) -> bool {
+pub fn is_share(column: &str) -> bool {
     const UNITS: [&str; 4] = ["usd", "ms", "bytes", "tokens"];
     let words = || column.split('_');
     let is_named = words().any(|word| matches!(word, "share" | "rate")) && column != "rate";

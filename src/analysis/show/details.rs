@@ -1,10 +1,10 @@
 //! Everything that is known about one entry of a timeline, as names and values.
 
 use super::entry::{Entry, Kind, Phase};
+use super::fact_lines::value_as_text;
 use super::facts::Value;
 use super::find::SessionKey;
 use super::style::TextStyle;
-use super::text::value_as_text;
 use super::timeline::Timeline;
 use crate::analysis::present::{counted, grouped, short_time};
 use crate::store::frames::turns;

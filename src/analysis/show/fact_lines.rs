@@ -1,10 +1,11 @@
 //! Facts as lines of text: what is wider than the terminal continues below, and paths keep their end.
 
+use jiff::Timestamp;
+
 use super::facts::Value;
 use super::spans::TextLine;
 use super::style::{MIN_TEXT, NAME, TextStyle};
-use super::text::value_as_text;
-use crate::analysis::present::{path_end, visible};
+use crate::analysis::present::{path_end, short_time, visible};
 use crate::base::width::{cut, divided, packed, width as width_of};
 
 /// The most lines of a fact, and those of texts of a conversation.
@@ -55,6 +56,31 @@ fn lines_of_text(text: &str, columns: usize, most: usize) -> Vec<String> {
         lines.truncate(most);
     }
     lines
+}
+
+/// A value as one line of text.
+pub(super) fn value_as_text(value: &Value, style: &TextStyle) -> String {
+    let local = |micros: i64, form: &str| {
+        let moment = Timestamp::from_microsecond(micros).ok();
+        moment.map(|moment| moment.to_zoned(style.zone.clone()).strftime(form).to_string()).unwrap_or_default()
+    };
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Path(path, after) => format!("{path}{after}"),
+        Value::Period { start, end, duration_ms } => {
+            const DAY: &str = "%Y-%m-%d";
+            let end = end.filter(|end| end != start).map(|end| {
+                let form = if local(end, DAY) == local(*start, DAY) { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S" };
+                format!(" to {}", local(end, form))
+            });
+            let duration = duration_ms.map(|duration| format!(", {}", short_time(duration.into())));
+            let zone = style.zone.iana_name().unwrap_or("local time");
+            let start = local(*start, "%Y-%m-%d %H:%M:%S");
+            format!("{start}{} {zone}{}", end.unwrap_or_default(), duration.unwrap_or_default())
+        }
+        Value::Cost(dollars, about) if about.is_empty() => style.currency.amount(*dollars),
+        Value::Cost(dollars, about) => format!("{} ({about})", style.currency.amount(*dollars)),
+    }
 }
 
 #[cfg(test)]

@@ -2,12 +2,9 @@
 
 use std::fmt::Write as _;
 
-use jiff::Timestamp;
-
 use super::collapsed::{Line, collapsed};
 use super::entry::{Entry, Kind, Phase};
-use super::fact_lines::lines_of_fact;
-use super::facts::Value;
+use super::fact_lines::{lines_of_fact, value_as_text};
 use super::find::SessionKey;
 use super::spans::{Paint, Target, TextLine};
 use super::style::{MIN_TEXT, TextStyle, fitted};
@@ -349,28 +346,4 @@ fn cost(entry: &Entry, style: &TextStyle) -> String {
         .cost_usd
         .map(|cost| format!("{:.decimals$}", style.currency.value_of(turns::COST_USD, cost)))
         .unwrap_or_default()
-}
-
-pub(super) fn value_as_text(value: &Value, style: &TextStyle) -> String {
-    let local = |micros: i64, form: &str| {
-        let moment = Timestamp::from_microsecond(micros).ok();
-        moment.map(|moment| moment.to_zoned(style.zone.clone()).strftime(form).to_string()).unwrap_or_default()
-    };
-    match value {
-        Value::Text(text) => text.clone(),
-        Value::Path(path, after) => format!("{path}{after}"),
-        Value::Period { start, end, duration_ms } => {
-            const DAY: &str = "%Y-%m-%d";
-            let end = end.filter(|end| end != start).map(|end| {
-                let form = if local(end, DAY) == local(*start, DAY) { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S" };
-                format!(" to {}", local(end, form))
-            });
-            let duration = duration_ms.map(|duration| format!(", {}", short_time(duration.into())));
-            let zone = style.zone.iana_name().unwrap_or("local time");
-            let start = local(*start, "%Y-%m-%d %H:%M:%S");
-            format!("{start}{} {zone}{}", end.unwrap_or_default(), duration.unwrap_or_default())
-        }
-        Value::Cost(dollars, about) if about.is_empty() => style.currency.amount(*dollars),
-        Value::Cost(dollars, about) => format!("{} ({about})", style.currency.amount(*dollars)),
-    }
 }

@@ -10,7 +10,7 @@
 //! | what | from |
 //! | --- | --- |
 //! | session | the directory of the conversation, else a hash of the first event: no event names it |
-//! | model, cwd | `agent.llm.model`, `workspace.working_dir` of the state; the model also of `stats`. `acp-managed` is none |
+//! | model, cwd | `agent.llm.model`, `workspace.working_dir` of the state; the model also of `stats`. `acp-managed` is not a model |
 //! | turn | each `llm_response_id` of an `ActionEvent` (parallel calls are one response) or of an agent's `MessageEvent` |
 //! | tokens | `stats.usage_to_metrics` (formerly `service_to_metrics`), running totals for each use of a model. A turn is what the agent's total grew by before it, in a log with several events; all that is left of the last totals is a row of grain `session` for each model |
 //! | input | `prompt_tokens` minus cache reads and writes, unless they are more than it (litellm, 4 of 4) |

@@ -1,13 +1,13 @@
 //! The events that runtimes export as log records, each under its own names.
 
 pub(super) mod claude;
-pub(super) mod codex;
-pub(super) mod gemini;
+mod codex;
+mod gemini;
 
 use std::borrow::Cow;
 
 use super::attributes::{Attributes, time_of};
-use super::product::Product;
+use super::product::{Events, Product};
 use super::records::LogRecord;
 use super::session::Session;
 use crate::adapters::engine::RecordErrors;
@@ -48,9 +48,6 @@ pub(super) fn name_of<'a>(
     })
 }
 
-/// Adds the event of a product with this name to the session.
-pub(super) type AddEvent = fn(&mut Session, &str, &Record<'_, '_>, &mut RecordErrors);
-
 /// Adds one event to its session.
 pub(super) fn add(
     session: &mut Session,
@@ -61,7 +58,11 @@ pub(super) fn add(
 ) {
     session.builder.extend_to(record.time());
     session.facts(record.attributes);
-    (product.add_event)(session, name, record, damage);
+    match product.events {
+        Events::Claude => claude::add(session, name, record, damage),
+        Events::Codex => codex::add(session, name, record, damage),
+        Events::Gemini => gemini::add(session, name, record, damage),
+    }
     session.builder.name_events(None, record.line.bytes);
 }
 

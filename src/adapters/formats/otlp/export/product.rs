@@ -1,7 +1,6 @@
 //! The runtimes that export telemetry, and the keys of their sessions.
 
 use super::attributes::Attributes;
-use super::events::{AddEvent, claude, codex, gemini};
 use crate::model::session::Capabilities;
 
 pub(super) const METRICS: Capabilities = Capabilities::EXPORTED.and(Capabilities::RESULT_ONLY);
@@ -9,23 +8,30 @@ pub(super) const METRICS: Capabilities = Capabilities::EXPORTED.and(Capabilities
 /// The runtime of telemetry of other programs.
 pub(super) const RUNTIME: &str = "otlp";
 
+/// Whose names the events of a runtime have.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Events {
+    Claude,
+    Codex,
+    Gemini,
+}
+
 /// A runtime that exports telemetry of its own.
 #[derive(Debug)]
 pub(super) struct Product {
     /// The beginning of the names of its events, spans and metrics.
     pub(super) prefix: &'static str,
     pub(super) runtime: &'static str,
-    /// The reader of its events.
-    pub(super) add_event: AddEvent,
+    pub(super) events: Events,
 }
 
-pub(super) const CLAUDE: Product = Product { prefix: "claude_code.", runtime: "claude", add_event: claude::add };
+pub(super) const CLAUDE: Product = Product { prefix: "claude_code.", runtime: "claude", events: Events::Claude };
 
-pub(super) const CODEX: Product = Product { prefix: "codex.", runtime: "codex", add_event: codex::add };
+pub(super) const CODEX: Product = Product { prefix: "codex.", runtime: "codex", events: Events::Codex };
 
-pub(super) const GEMINI: Product = Product { prefix: "gemini_cli.", runtime: "gemini", add_event: gemini::add };
+pub(super) const GEMINI: Product = Product { prefix: "gemini_cli.", runtime: "gemini", events: Events::Gemini };
 
-pub(super) const QWEN: Product = Product { prefix: "qwen-code.", runtime: "qwen", add_event: gemini::add };
+pub(super) const QWEN: Product = Product { prefix: "qwen-code.", runtime: "qwen", events: Events::Gemini };
 
 impl Product {
     /// The product that uses a name, and the rest of the name.

@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::super::attributes::Attributes;
-use super::super::session::{Call, Request, Session};
 use super::{Record, compaction, failure, lost, prompt};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::otlp::export::attributes::Attributes;
+use crate::adapters::formats::otlp::export::session::{Call, Request, Session};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::money;
 use crate::json::fields::Count;
 use crate::model::session::Tokens;
 
 /// Claude Code: all counts are disjoint.
-pub(in super::super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mut RecordErrors) {
+pub(super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mut RecordErrors) {
     let (attributes, line, time) = (record.attributes, record.line.number, record.time());
     if session.builder.session.entrypoint.is_none() {
         session.builder.session.entrypoint = attributes.text("app.entrypoint").map(Cow::into_owned);

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::super::session::{Call, Request, Session};
 use super::{Record, failure, lost, prompt};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::otlp::export::session::{Call, Request, Session};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::Symbol;
@@ -12,7 +12,7 @@ use crate::json::fields::Count;
 use crate::model::session::{Capabilities, EventKind, Tokens};
 
 /// Codex: input includes cached tokens, output includes reasoning.
-pub(in super::super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mut RecordErrors) {
+pub(super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mut RecordErrors) {
     let (attributes, line, time) = (record.attributes, record.line.number, record.time());
     if session.builder.session.entrypoint.is_none() {
         session.builder.session.entrypoint = attributes.text("originator").map(Cow::into_owned);

@@ -1,8 +1,8 @@
 //! The events of Gemini CLI and its fork Qwen Code.
 
-use super::super::session::{Call, Request, Session};
 use super::{Record, compaction, failure, lost, prompt};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::otlp::export::session::{Call, Request, Session};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::Symbol;
@@ -11,7 +11,7 @@ use crate::model::session::{Capabilities, EventKind, Tokens};
 
 /// Gemini CLI and its fork Qwen Code: input includes cached tokens; output excludes thoughts, unless the total shows that it
 /// includes them; the tokens of tools are a part of the prompt.
-pub(in super::super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mut RecordErrors) {
+pub(super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mut RecordErrors) {
     let (attributes, line, time) = (record.attributes, record.line.number, record.time());
     session.builder.session.capabilities = session.builder.session.capabilities.and(Capabilities::RETRIES);
     let at = At { line, time };
