@@ -87,7 +87,10 @@ fn rows_fit_every_terminal() {
             let shown = || format!("{arguments:?} at {size:?}:\n{rows}{notes}");
             assert!(rows.lines().all(|line| width(line) <= size.0), "{}", shown());
             assert!(notes.lines().filter(|line| line.contains("hidden: ")).count() <= 1, "{}", shown());
-            let broken = rows.split_whitespace().find(|word| is_name(word) && !is_known(word, &known));
+            let broken = rows.split_whitespace().find(|word| {
+                // A count of one has its unit in the singular on a terminal only.
+                is_name(word) && !is_known(word, &known) && !is_known(&format!("{word}s"), &known)
+            });
             assert_eq!(broken, None, "{}", shown());
             if let [_, name] = &arguments[..]
                 && let Some(report) = REPORTS.iter().find(|report| report.name == *name)

@@ -54,6 +54,7 @@
 //! and summaries, which its telemetry has and its transcripts lack: they count only if there is telemetry alone.
 
 use self::attributes::Attributes;
+use self::event_record::Record;
 use self::file_exporter::Spans;
 use self::metrics::{Counter, Sums};
 use self::product::{Key, METRICS, Product, session_id};
@@ -65,6 +66,7 @@ use crate::json::lines::Line;
 use crate::model::session::{Capabilities, SessionResult};
 
 mod attributes;
+mod event_record;
 mod events;
 mod file_exporter;
 mod metrics;
@@ -189,7 +191,7 @@ impl Exports {
         let Some(id) = session_id(attributes) else { return false };
         let key = Key { runtime: product.runtime, id: &id };
         if let Some(session) = self.session(&key, EVENTS, line) {
-            events::add(session, product, &name, &events::Record { record, attributes, line }, damage);
+            events::add(session, product, &name, &Record { record, attributes, line }, damage);
         }
         true
     }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{Record, compaction, failure, lost, prompt};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::otlp::export::attributes::Attributes;
+use crate::adapters::formats::otlp::export::event_record::{Record, compaction, failure, lost, prompt};
 use crate::adapters::formats::otlp::export::session::{Call, Request, Session};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::money;

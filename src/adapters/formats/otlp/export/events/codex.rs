@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Record, failure, lost, prompt};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::otlp::export::event_record::{Record, failure, lost, prompt};
 use crate::adapters::formats::otlp::export::session::{Call, Request, Session};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::usage::{Included, uncached};

@@ -1,7 +1,7 @@
 //! The events of Gemini CLI and its fork Qwen Code.
 
-use super::{Record, compaction, failure, lost, prompt};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::otlp::export::event_record::{Record, compaction, failure, lost, prompt};
 use crate::adapters::formats::otlp::export::session::{Call, Request, Session};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::usage::{Included, uncached};
