@@ -130,7 +130,9 @@ pub fn restore() {
     let Some(messages) = HELD.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
     let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
     let _ = disable_raw_mode();
-    messages.iter().for_each(|message| write_line(message));
+    for message in &messages {
+        write_line(message);
+    }
 }
 
 /// Restores the terminal before a signal ends the program, which otherwise has its usual effect.

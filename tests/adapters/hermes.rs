@@ -140,12 +140,15 @@ fn rows(databases: &[Vec<Value>]) -> (Vec<[String; 4]>, Option<i64>) {
     (rows, tables.sessions[0].turns)
 }
 
+/// Its name, the rows of the table, those of the session, and its turns.
+type Case = (&'static str, Vec<Value>, Vec<[&'static str; 4]>, i64);
+
 /// The session's own sums are 900 input and 40 output tokens of `kimi-k2.6`.
 #[test]
 fn each_model_and_provider_has_a_row() {
     let main = |model, provider, tokens| spent(model, provider, "", 1, tokens);
     let own = ["kimi-k2.6", "openrouter", "900", "40"];
-    let cases: [(&str, Vec<Value>, Vec<[&str; 4]>, i64); 6] = [
+    let cases: [Case; 6] = [
         ("no rows", vec![], vec![own], 1),
         ("the same", vec![main("kimi-k2.6", "openrouter", [900, 40])], vec![own], 1),
         (
@@ -180,7 +183,7 @@ fn each_model_and_provider_has_a_row() {
     ];
     for (name, given, expected, turns) in cases {
         let expected: Vec<_> = expected.into_iter().map(|row| row.map(str::to_owned)).collect();
-        assert_eq!(rows(&[given.clone()]), (expected.clone(), Some(turns)), "{name}");
+        assert_eq!(rows(std::slice::from_ref(&given)), (expected.clone(), Some(turns)), "{name}");
         // A copy of the database, and rows that it contains twice.
         let twice = [given.clone(), given.clone()].concat();
         assert_eq!(rows(&[given, twice]), (expected, Some(turns)), "{name}");

@@ -52,7 +52,7 @@ fn older(session: &str, id: &str, second: i64, counts: Counts, cost: f64) -> Val
 }
 
 fn log(rows: &[Value]) -> String {
-    rows.iter().map(|row| format!("{row}\n")).collect()
+    rows.iter().flat_map(|row| [row.to_string(), "\n".to_owned()]).collect()
 }
 
 fn counts(tokens: Tokens) -> Counts {
@@ -284,7 +284,11 @@ fn recordings_name_calls_by_id_and_have_exit_codes_inside() {
     ] {
         let record = json!({"type": "error", "timestamp": START, "sessionID": "ses_a1", "error": error});
         let session = sessions(&log(&[record])).swap_remove(0);
-        assert_eq!((session.status, session.error_kind.map(|it| it.as_str())), (status, Some(kind)), "{error}");
+        assert_eq!(
+            (session.status, session.error_kind.map(agentlogs::model::errors::ErrorKind::as_str)),
+            (status, Some(kind)),
+            "{error}"
+        );
         assert_eq!(session.events[0].code.as_deref(), Some(code));
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn arguments(builder: &mut Builder, call: usize, raw: Raw<'_>, at: At
             }
         }
         ("read", _) => {
-            set_target(builder, call, words_of(either(input.files, own), |part| part.path.as_str().to_owned()))
+            set_target(builder, call, words_of(either(input.files, own), |part| part.path.as_str().to_owned()));
         }
         ("web", _) => {
             let urls = words_of(either(input.requests, own), |part| part.url.as_str().to_owned());

@@ -130,6 +130,6 @@ fn merge(models: &mut Vec<ModelTotal>, part: Part) {
             // It is that of all requests, or unknown.
             known.effort = known.effort.take().filter(|known| Some(known) == effort.as_ref());
         }
-        None => models.push(ModelTotal { model, provider, tokens, cost, effort, ..ModelTotal::default() }),
+        None => models.push(ModelTotal { model, tokens, cost, provider, effort, ..ModelTotal::default() }),
     }
 }
