@@ -239,7 +239,7 @@ pub(crate) struct LoopInput<'a> {
     pub lines: LineSource<'a>,
     /// See [`Driver::with_large`](crate::adapters::Driver::with_large).
     pub large: usize,
-    /// The ids of sessions that an earlier pass closed too early: see [`Fold::late`].
+    /// The ids of sessions that an earlier pass closed too early: see [`Fold::closed_too_early`].
     pub keep_open: HashSet<String>,
 }
 
@@ -266,7 +266,7 @@ pub(crate) trait RecordLoop<'a> {
     /// Returns the sessions that are left, and the unknown records.
     ///
     /// # Errors
-    /// The ids of sessions that were closed too early: see [`Fold::late`].
+    /// The ids of sessions that were closed too early: see [`Fold::closed_too_early`].
     fn finish(self: Box<Self>) -> Result<Folded<'a>, HashSet<String>>;
 }
 
