@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 #[cfg(doc)]
 use crate::model::tokens::Tokens;
 
+/// Sums of the same amounts in another order may differ by this many US dollars, and by nothing that was billed.
+pub const NEGLIGIBLE_USD: f64 = 1e-9;
+
 /// The sum of two amounts of money, unknown only if both are.
 pub const fn add_money(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {

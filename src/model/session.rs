@@ -14,7 +14,7 @@ use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 pub use crate::model::call::{CallStatus, CommandKind, FileChange, Operation, ToolCall};
 pub use crate::model::capabilities::Capabilities;
-pub use crate::model::cost::{Cost, CostParts, add_money};
+pub use crate::model::cost::{Cost, CostParts, NEGLIGIBLE_USD, add_money};
 use crate::model::errors::ErrorKind;
 pub use crate::model::event::{Event, EventKind};
 pub use crate::model::identity::Identity;

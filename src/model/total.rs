@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::text::Symbol;
 use crate::base::time::Time;
+use crate::model::cost::NEGLIGIBLE_USD;
 use crate::model::tokens::Tokens;
 
 /// How the totals of one session relate to each other (`docs/accounting.md#totals-against-turns`).
@@ -76,7 +77,7 @@ impl Total {
     /// Whether a count or the cost is below that of an earlier total: running totals do not fall, so this one is of another process.
     pub fn is_below(&self, earlier: &Self) -> bool {
         if let (Some(earlier), Some(own)) = (earlier.cost, self.cost)
-            && own < earlier - 1e-9
+            && own < earlier - NEGLIGIBLE_USD
         {
             return true;
         }

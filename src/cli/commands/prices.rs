@@ -9,7 +9,7 @@ use agentlogs::analysis::show::find;
 use agentlogs::base::time::{Day, Time};
 use agentlogs::prices::{Catalog, Entry, Period, Rates, Table};
 use agentlogs::store::archive::Archive;
-use agentlogs::store::frames::{frames, sessions, turns};
+use agentlogs::store::frames::{self, sessions, turns};
 use anyhow::Context;
 use polars::prelude::*;
 
@@ -82,8 +82,8 @@ pub fn explanation(source: DataSource, session: &str, settings: &Settings) -> an
         let catalog = settings.catalog()?;
         (settled(read(source.logs, settings)?, &catalog), catalog)
     };
-    let frames = frames(&tables)?.into_iter().filter(|(name, _)| *name == sessions::TABLE);
-    let key = find(&frames.map(|(name, frame)| (name, frame.lazy())).collect(), session, None)?;
+    let sessions = frames::frame(&tables, sessions::TABLE)?.lazy();
+    let key = find(&[(sessions::TABLE, sessions)].into_iter().collect(), session, None)?;
     Ok((explained(&tables, &catalog, &key)?, about(&catalog)))
 }
 

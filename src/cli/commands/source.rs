@@ -155,7 +155,7 @@ fn open_as_stored(
     let sources = read(source.logs, settings)?;
     let facts = if with_facts { sources.clone() } else { Vec::new() };
     let tables = settled(sources, &*settings.catalog()?);
-    let frames = frames::frames(&tables)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
+    let frames = frames::some_frames(&tables, names)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     Ok(Opened { frames, options, origin: OpenedFrom::Logs(facts) })
 }
 

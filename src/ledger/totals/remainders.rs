@@ -3,7 +3,7 @@
 use super::matching::{Match, Response, TotalNames, match_responses};
 use super::model_name::canonical;
 use super::stated::{ModelSum, StatedTotals};
-use crate::model::session::{Cost, ModelTotal, SessionResult, Tokens, Turn};
+use crate::model::session::{Cost, ModelTotal, NEGLIGIBLE_USD, SessionResult, Tokens, Turn};
 use crate::model::tables::{Grain, TurnRow};
 
 impl StatedTotals {
@@ -138,8 +138,9 @@ impl Remainder {
         Self {
             tokens: difference.zip(difference, |count, _| count.map(|count| if is_equal { 0 } else { count.max(0) })),
             web_searches: total.web_searches.map(|count| (count - searched).max(0)),
-            // Sums of money differ by their order.
-            cost: cost.map(|cost| cost + unassigned_cost - paid).map(|cost| if cost > 1e-9 { cost } else { 0.0 }),
+            cost: cost
+                .map(|cost| cost + unassigned_cost - paid)
+                .map(|cost| if cost > NEGLIGIBLE_USD { cost } else { 0.0 }),
             is_negative: !is_equal && difference.kinds().into_iter().flatten().any(|count| count < 0),
         }
     }

@@ -13,7 +13,7 @@ use super::saved::last_of_processes;
 use super::thread_steps::thread_steps;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::model::session::{ModelTotal, Total, TotalKind, add, add_money};
+use crate::model::session::{ModelTotal, NEGLIGIBLE_USD, Total, TotalKind, add, add_money};
 use crate::model::tables::TurnRow;
 
 /// The totals of one session.
@@ -152,7 +152,7 @@ impl StatedTotals {
             last.models.push(ModelTotal { cost: last.cost, ..ModelTotal::default() });
         }
         let assigned: f64 = last.models.iter().filter_map(|model| model.cost).sum();
-        if let Some(cost) = last.cost.map(|cost| cost - assigned).filter(|cost| *cost > 1e-9) {
+        if let Some(cost) = last.cost.map(|cost| cost - assigned).filter(|cost| *cost > NEGLIGIBLE_USD) {
             *self.unassigned_cost.get_or_insert(0.0) += cost;
         }
         for total in last.models {

@@ -28,7 +28,7 @@ pub use columns::{
 pub use computed::{COMPUTED_TABLES, FAILURES, LABELS, OUTCOMES, SHIPPED, computed_schema, names_of_tables};
 pub use read::{TypedRows, for_each_batch};
 pub(crate) use read::{computed_columns, rows};
-pub use rows::{count_undated, drop_rows, frames, row_sets};
+pub use rows::{count_undated, drop_rows, frame, frames, row_sets, some_frames};
 pub use schema::{
     Described, TABLES, TABLES_OF_FILES, TABLES_OF_LOGS, TABLES_OF_REPOSITORIES, schema, schema_hash, schema_of,
 };

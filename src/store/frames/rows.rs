@@ -3,6 +3,7 @@
 use polars::prelude::*;
 use polars_arrow::array::Array;
 use polars_parquet::write::ParquetType;
+use rayon::prelude::*;
 
 use super::column::{Arrays, ColumnPages, Field};
 use super::columns::{
@@ -48,17 +49,30 @@ impl<R: Sync> Batch for Chunk<'_, R> {
 /// # Errors
 /// When polars refuses a column, which would be a bug.
 pub fn frames(tables: &Tables) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
-    let whole = |table| {
-        let (mut rows, mut whole) = (0, Vec::new());
-        in_batches(tables, table, usize::MAX, |batch| {
-            (rows, whole) = (batch.count(), batch.arrays());
-            Ok(())
-        })?;
-        let names = schema_of(table).into_iter().map(|(name, _)| name);
-        let columns = names.zip(whole).map(|it| Ok(Series::try_from(it)?.into()));
-        Ok((table, DataFrame::new(rows, columns.collect::<PolarsResult<_>>()?)?))
-    };
-    TABLES.into_iter().map(whole).collect()
+    some_frames(tables, &TABLES)
+}
+
+/// As [`frames`], only of the tables that are named.
+///
+/// # Errors
+/// Those of [`frames`].
+pub fn some_frames(tables: &Tables, names: &[&'static str]) -> PolarsResult<Vec<(&'static str, DataFrame)>> {
+    names.par_iter().map(|table| Ok((*table, frame(tables, table)?))).collect()
+}
+
+/// One table as a frame.
+///
+/// # Errors
+/// Those of [`frames`].
+pub fn frame(tables: &Tables, table: &str) -> PolarsResult<DataFrame> {
+    let (mut rows, mut whole) = (0, Vec::new());
+    in_batches(tables, table, usize::MAX, |batch| {
+        (rows, whole) = (batch.count(), batch.arrays());
+        Ok(())
+    })?;
+    let names = schema_of(table).into_iter().map(|(name, _)| name);
+    let columns = names.zip(whole).map(|it| Ok(Series::try_from(it)?.into()));
+    DataFrame::new(rows, columns.collect::<PolarsResult<_>>()?)
 }
 
 /// Passes the rows of one table to `take`, at most `max_rows` at a time.

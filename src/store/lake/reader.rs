@@ -212,8 +212,7 @@ impl Lake {
     fn table(&self, table: &'static str, files: &[String]) -> Result<LazyFrame, Error> {
         let schema = schema_of(table);
         let Some(first) = files.first() else {
-            let empty = frames::frames(&Tables::default())?.into_iter().find(|(name, _)| *name == table);
-            return Ok(empty.map(|(_, frame)| frame.lazy()).unwrap_or_default());
+            return Ok(frames::frame(&Tables::default(), table)?.lazy());
         };
         let partitions = self.partitions(&schema, files)?;
         let hive = HiveOptions {

@@ -176,7 +176,7 @@ impl<'a, E: FnMut(DataFrame) -> PolarsResult<()>> Reconciler<'a, E> {
         costs::price(&mut tables, self.catalog);
         let mut files: HashMap<String, BTreeSet<String>> = HashMap::new();
         let mut first_days: HashMap<String, Day> = HashMap::new();
-        let of_logs = frames::frames(&tables)?.into_iter().filter(|(table, _)| TABLES_OF_LOGS.contains(table));
+        let of_logs = frames::some_frames(&tables, &TABLES_OF_LOGS)?;
         for (table, frame) in of_logs {
             self.divide(table, &frame, &mut files, &mut first_days)?;
         }
