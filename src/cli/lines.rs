@@ -12,14 +12,18 @@ pub fn write_line(line: &str) {
     let _ = writeln!(io::stderr(), "{}", lines.join("\n"));
 }
 
-/// A message in lines of at most `columns`, which end between words, and not within a command in backticks that fits a line. A longer
-/// word, such as a path, and a line with a layout of its own stay whole.
+/// A message in lines of at most `columns`, which end between words, and not within a command in backticks that fits a line. All of
+/// them are indented as the message is. A longer word, such as a path, and a line with a layout of its own stay whole.
 fn wrapped(line: &str, columns: usize) -> Vec<String> {
-    if width(line) <= columns || line.starts_with(' ') || line.contains("  ") {
+    let text = line.trim_start_matches(' ');
+    let indent = &line[..line.len() - text.len()];
+    let has_layout = text.contains("  ") || (!indent.is_empty() && !text.starts_with(char::is_alphabetic));
+    if width(line) <= columns || has_layout {
         return vec![line.to_owned()];
     }
+    let columns = columns.saturating_sub(indent.len());
     let mut is_command = false;
-    let parts = line.split(|char| {
+    let parts = text.split(|char| {
         is_command ^= char == '`';
         char == ' ' && !is_command
     });
@@ -27,7 +31,7 @@ fn wrapped(line: &str, columns: usize) -> Vec<String> {
         let is_wide = width(part) > columns;
         part.split(move |char| char == ' ' && is_wide).map(str::to_owned).collect::<Vec<_>>()
     };
-    packed(parts.flat_map(words), columns)
+    packed(parts.flat_map(words), columns).into_iter().map(|line| format!("{indent}{line}")).collect()
 }
 
 #[cfg(test)]
@@ -42,6 +46,7 @@ mod tests {
         assert_eq!(wrapped("run `a b c d` or e", 6), ["run `a", "b c d`", "or e"]);
         assert_eq!(wrapped("see /home/ann/a/long/path now", 8), ["see", "/home/ann/a/long/path", "now"]);
         assert_eq!(wrapped("an odd ` mark", 8), ["an odd", "` mark"]);
+        assert_eq!(wrapped("  fixed: one, two", 13), ["  fixed: one,", "  two"]);
         for own in ["  | ^^^^^^^^^ here", "1 |  a = b and more"] {
             assert_eq!(wrapped(own, 8), [own]);
         }

@@ -66,6 +66,8 @@ pub struct Lost {
     pub unpriced_tokens: i64,
     /// Rows of the ledger without a time.
     pub undated: Sums,
+    /// Rows of the ledger with a time after today.
+    pub after_today: u64,
 }
 
 /// Unknown records with token counts or costs.
@@ -104,7 +106,8 @@ impl Overview {
             },
         );
         let (unread, lower_bounds) = unread?;
-        let (Turns { periods, days, models, projects, sessions, unpriced_tokens, undated }, mut limits) = turns?;
+        let (Turns { periods, days, models, projects, sessions, unpriced_tokens, undated, after_today }, mut limits) =
+            turns?;
         let is_in_week = periods.get(1).is_some_and(|week| week.now.rows > 0);
         let (top_days, index) = if is_in_week { (7, 0) } else { (30, 1) };
         let of_period = |lists: [Vec<Top>; 2]| lists.into_iter().nth(index).unwrap_or_default();
@@ -120,7 +123,7 @@ impl Overview {
             tools: tools?.into_iter().nth(index).unwrap_or_default(),
             limits,
             lower_bounds,
-            lost: Lost { unpriced_tokens, undated, ..unread },
+            lost: Lost { unpriced_tokens, undated, after_today, ..unread },
         })
     }
 

@@ -108,6 +108,9 @@ fn losses(overview: &Overview) -> Vec<Loss> {
     if lost.undated.rows > 0 {
         add(format!("{} without a time", counted(lost.undated.rows, "row")), "report cost --undated only");
     }
+    if lost.after_today > 0 {
+        add(format!("{} with a time after today", counted(lost.after_today, "row")), "report cost --by day");
+    }
     losses
 }
 

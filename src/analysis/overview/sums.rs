@@ -105,6 +105,8 @@ pub struct Turns {
     pub unpriced_tokens: i64,
     /// Rows without a time, in sessions without a start.
     pub undated: Sums,
+    /// Rows with a time after today.
+    pub after_today: u64,
 }
 
 impl Sums {
@@ -192,6 +194,7 @@ pub(super) struct Summing<'c> {
     sessions: HashMap<u64, OfSession>,
     unpriced_tokens: i64,
     undated: ExactSum,
+    after_today: u64,
 }
 
 impl<'c> Summing<'c> {
@@ -204,11 +207,15 @@ impl<'c> Summing<'c> {
             sessions: HashMap::new(),
             unpriced_tokens: 0,
             undated: ExactSum::default(),
+            after_today: 0,
         }
     }
 
     pub(super) fn add(&mut self, row: &Row<'_>) {
         let Some(time) = row.time else { return self.undated.add(row) };
+        if time >= self.calendar.end {
+            self.after_today += 1;
+        }
         if time < self.calendar.first || time >= self.calendar.end {
             return;
         }
@@ -275,6 +282,7 @@ impl<'c> Summing<'c> {
             sessions: top_sessions.finished(tables)?,
             unpriced_tokens: self.unpriced_tokens,
             undated: self.undated.rounded(),
+            after_today: self.after_today,
         })
     }
 }

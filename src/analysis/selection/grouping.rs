@@ -13,7 +13,8 @@ use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
 use crate::analysis::outcomes::sets::set_of_task;
 use crate::analysis::rows::{
-    CostBasis, KEY, NONE, ReportRows, SEPARATOR, Sessions, WeekStart, escaped, has_entry, is_named, known_sum, matches,
+    CostBasis, KEY, NONE, ReportRows, SEPARATOR, Sessions, WeekStart, ends_of_shortened, escaped, has_entry, is_named,
+    known_sum, matches,
 };
 use crate::base::time::{DAY_MICROS, Time};
 use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
@@ -80,6 +81,7 @@ impl Grouping {
                 grouping.rows = grouping.rows.filter(is_match);
                 continue;
             }
+            let pattern = &*if name == "session" { grouping.pattern_of_session(pattern)? } else { pattern.into() };
             let mut is_match = matches(grouping.dimension(name)?, pattern)?;
             if name == "model" {
                 is_match = is_match.or(matches(grouping.dimension("model_as_logged")?, pattern)?);
@@ -91,6 +93,21 @@ impl Grouping {
         }
         grouping.filter_by_time(scope, since, until)?;
         Ok(grouping)
+    }
+
+    /// The pattern of the ids that a text means: the whole id, else the beginning or both ends of ids, as tables and messages shorten
+    /// them.
+    fn pattern_of_session<'p>(&mut self, text: &'p str) -> Result<Cow<'p, str>, Error> {
+        if text.is_empty() || text.contains('*') {
+            return Ok(Cow::Borrowed(text));
+        }
+        let is_whole = matches(self.dimension("session")?, text)?;
+        let whole = self.rows.clone().filter(is_whole).select(KEY.map(col)).limit(1).collect()?;
+        Ok(match ends_of_shortened(text) {
+            _ if whole.height() > 0 => Cow::Borrowed(text),
+            Some((first, last)) => Cow::Owned(format!("{first}*{last}*")),
+            None => Cow::Owned(format!("{text}*")),
+        })
     }
 
     /// Whether a row is in a project or a repository: by the whole value or by the last part of it. The overview names a project by

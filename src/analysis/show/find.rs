@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use crate::analysis::rows::{Frames, newest_first};
+use crate::analysis::rows::{Frames, ends_of_shortened, newest_first};
 use crate::store::frames::sessions;
 
 /// The number of sessions that a message lists.
@@ -101,13 +101,6 @@ fn number_in_list(text: &str) -> Option<usize> {
     }
 }
 
-/// The beginning and the end of an id that a terminal has no space for: `swebench…10920`, in ASCII `swebench...10920` in tables and
-/// `swebench~10920` in the overview.
-fn both_ends(text: &str) -> Option<(&str, &str)> {
-    let ends = ["…", "...", "~"].iter().find_map(|sign| text.split_once(*sign));
-    ends.filter(|(first, last)| !first.is_empty() && !last.is_empty())
-}
-
 /// The sessions in the order of the list.
 fn in_order(tables: &Frames, runtime: Option<&str>) -> PolarsResult<Vec<SessionKey>> {
     let frame = newest_first(tables).collect()?;
@@ -181,7 +174,7 @@ pub fn find(tables: &Frames, text: &str, runtime: Option<&str>) -> Result<Sessio
             return Err(Error::Log { text: text_of(), found });
         }
     }
-    if let Some((first, last)) = both_ends(text).filter(|_| found.is_empty()) {
+    if let Some((first, last)) = ends_of_shortened(text).filter(|_| found.is_empty()) {
         let after =
             |id: &str, is_like: fn(&str, &str) -> bool| id.strip_prefix(first).is_some_and(|rest| is_like(rest, last));
         // What is shortened may itself be the beginning of the id.

@@ -38,7 +38,7 @@ pub struct Filters {
     /// Only this repository: host/owner/name, or the last part of it
     #[arg(long, value_name = "R")]
     pub repository: Option<String>,
-    /// Only this session
+    /// Only this session: its id, or the beginning of it
     #[arg(long, value_name = "S")]
     pub session: Option<String>,
     /// Only sessions with this status

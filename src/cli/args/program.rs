@@ -34,7 +34,7 @@ use crate::cli::terminal::ColorChoice;
     version,
     max_term_width = 100,
     after_help = "\
-agentlogs opens no network connection, except to an address that you name. `agentlogs COMMAND --help` shows options and examples.
+agentlogs opens no network connection, except to a bucket or receiver that you name. `agentlogs COMMAND --help` shows options and examples.
 
 Exit status: 0 success, 1 failure, 2 wrong command line, 3 lines were rejected or files could not be read (ingest --strict), 4 a \
 bound is exceeded and 5 a filter matches no session (check)."

@@ -13,7 +13,8 @@ use crate::cli::terminal;
     long_about = "Query the archive with SQL
 
 The tables are sessions, turns (every billed token in exactly one row), tool_calls, file_changes, events, limits, verdicts, sources, \
-rejects and unknown_records; `DESCRIBE turns` lists the columns of one. Queries read only these tables, and cannot change them. NULL \
+rejects, unknown_records, commits, commit_files and pull_requests, and the computed tables labels, failures, outcomes and shipped; \
+`DESCRIBE turns` lists the columns of one. Queries read only these tables, and cannot change them. NULL \
 comes last in every order. Dates are DATE '2026-10-05', times TIMESTAMP '2026-10-05 08:00:00' in UTC; NOW(), INTERVAL '7 days', \
 DATE_TRUNC, EXTRACT, STRFTIME and PERCENTILE_CONT work as in DuckDB. docs/sql.md describes the dialect. The columns day and week are in \
 UTC, and NULL in rows without a time; reports use the start of the session for such rows.",

@@ -98,8 +98,13 @@ pub struct Schema {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   agentlogs completions bash > ~/.local/share/bash-completion/completions/agentlogs
+
+  mkdir -p ~/.zfunc       # in ~/.zshrc, before compinit: fpath+=(~/.zfunc)
   agentlogs completions zsh > ~/.zfunc/_agentlogs
+
+  mkdir -p ~/.config/fish/completions
   agentlogs completions fish > ~/.config/fish/completions/agentlogs.fish")]
 pub struct Completions {
     /// The shell

@@ -25,14 +25,15 @@ use crate::cli::settings::Settings;
 pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
     let names_paths = !args.paths.is_empty() || args.files_from.is_some();
     let mut reading = args.reading;
+    // Without paths --runtime selects the places.
+    let runtime = if names_paths { None } else { reading.runtime.take() };
     let paths = if names_paths {
         named_paths(args.paths, args.files_from.as_deref())?
     } else {
-        // Here --runtime selects the places.
-        places::existing(settings, reading.runtime.take().as_deref())?
+        places::existing(settings, runtime.as_deref())?
     };
     if !names_paths && paths.is_empty() {
-        places::say_searched(settings);
+        places::say_searched(settings, runtime.as_deref());
         return Ok(Outcome::NotAllDone);
     }
     let archive = settings.archive(args.archive.archive, names_paths)?;

@@ -31,7 +31,7 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
     let mut outcome = Outcome::Done;
     if paths.is_empty() {
         if matches!(archive.snapshot(), Err(archive::Error::Missing(_))) {
-            places::say_searched(settings);
+            places::say_searched(settings, None);
             return Ok(Outcome::NotAllDone);
         }
         say(
@@ -47,7 +47,7 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
             read => read?,
         };
         let Some(run) = read else {
-            places::say_searched(settings);
+            places::say_searched(settings, None);
             return Ok(Outcome::NotAllDone);
         };
         outcome = report_damage(&archive, &run.written);
@@ -61,7 +61,7 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
             return Ok(Outcome::NotAllDone);
         }
         if run.written.sums.sessions == 0 {
-            places::say_searched(settings);
+            places::say_searched(settings, None);
             return Ok(Outcome::NotAllDone);
         }
     }

@@ -1,13 +1,14 @@
 //! Where this user's logs are: the places that adapters declare, and the directories of the configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentlogs::adapters::{ADAPTERS, Adapter};
+use agentlogs::analysis::present::counted;
 use agentlogs::input::machine::UserPath;
 
 use super::WrongCommandLine;
 use super::output::say;
-use crate::cli::settings::Settings;
+use crate::cli::settings::{LOCAL_ARCHIVE, Settings};
 
 /// A directory or file that may contain logs.
 pub struct KnownPlace {
@@ -85,10 +86,12 @@ pub fn owned(settings: &Settings) -> Vec<UserPath> {
         .collect()
 }
 
-/// Prints that no log was found: the runtimes that are here without logs, those that were searched for, and what to do.
-pub fn say_searched(settings: &Settings) {
-    say("no logs of a coding agent were found on this machine");
-    let places = known_places(settings);
+/// Prints that no log was found, of all runtimes or of one: the runtimes that are here without logs, those that were searched for, and
+/// what to do.
+pub fn say_searched(settings: &Settings, runtime: Option<&str>) {
+    say(&format!("no logs of {} were found on this machine", runtime.unwrap_or("a coding agent")));
+    let mut places = known_places(settings);
+    places.retain(|place| runtime.is_none() || place.runtime == runtime);
     let mut named = Vec::new();
     for place in places.iter().filter(|place| place.path.path.try_exists().unwrap_or(true)) {
         let runtime = place.runtime.unwrap_or("(configured)");
@@ -100,11 +103,20 @@ pub fn say_searched(settings: &Settings) {
     let mut runtimes: Vec<&str> = places.iter().filter_map(|place| place.runtime).collect();
     runtimes.sort_unstable();
     runtimes.dedup();
+    if runtime.is_some() {
+        let searched: Vec<String> = places.iter().map(|place| place.path.path.display().to_string()).collect();
+        say(&format!("searched: {}", searched.join(", ")));
+    } else {
+        let runtimes = counted(runtimes.len(), "runtime");
+        say(&format!("searched for {runtimes}; `agentlogs runtimes --all` lists them with their directories"));
+    }
+    if Path::new(LOCAL_ARCHIVE).is_dir() {
+        say(&format!(
+            "{LOCAL_ARCHIVE} contains the logs that were read from elsewhere: `agentlogs sessions` lists them"
+        ));
+    }
     say(&format!(
-        "searched for {} runtimes; `agentlogs runtimes --all` lists them with their directories",
-        runtimes.len()
+        "if your logs are elsewhere, `agentlogs ingest PATH` reads them, and `logs = [\"PATH\"]` in {} makes that permanent",
+        settings.own_file()
     ));
-    say(
-        "if your logs are elsewhere, `agentlogs ingest PATH` reads them, and `logs = [\"PATH\"]` in agentlogs.toml makes that permanent",
-    );
 }

@@ -50,7 +50,7 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
         anyhow::bail!("{}: no such file or directory", missing.display());
     }
     if roots.is_empty() {
-        places::say_searched(settings);
+        places::say_searched(settings, runtime.as_deref());
         say(&format!("watching for them every {} seconds", CHECK_PLACES.as_secs()));
     }
     // The first update comes after the watches, so that no change between them is missed.

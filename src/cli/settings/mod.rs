@@ -16,4 +16,4 @@ mod resolved;
 
 pub use file::Budget;
 pub use origin::{Chosen, Origin};
-pub use resolved::{Settings, archive_at};
+pub use resolved::{LOCAL_ARCHIVE, Settings, archive_at};

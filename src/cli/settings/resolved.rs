@@ -12,7 +12,7 @@ use agentlogs::base::zone::of_system;
 use agentlogs::input::machine::Machine;
 use agentlogs::prices::{Catalog, Entry};
 use agentlogs::store::archive::Archive;
-use agentlogs::store::lake::{is_url, shown};
+use agentlogs::store::lake::{Lake, is_url, shown};
 use anyhow::{Context, bail};
 use toml::Spanned;
 
@@ -127,13 +127,18 @@ impl Settings {
         if ignored.is_empty() {
             return;
         }
-        let own = self.machine.own_configuration().map(|own| own.join(file::NAME).display().to_string());
         say(&format!(
             "{}: ignored {}, which a file in this place may not set (docs/configuration.md); use your own {}, or ${CONFIGURATION_VARIABLE}",
             path.display(),
             ignored.join(", "),
-            own.unwrap_or_else(|| file::NAME.to_owned()),
+            self.own_file(),
         ));
+    }
+
+    /// The user's own configuration file, which need not exist.
+    pub fn own_file(&self) -> String {
+        let own = self.machine.own_configuration().map(|own| own.join(file::NAME).display().to_string());
+        own.unwrap_or_else(|| file::NAME.to_owned())
     }
 
     /// The settings of the environment, and the defaults.
@@ -339,7 +344,7 @@ impl Settings {
 /// The archive in a directory, which need not exist.
 ///
 /// # Errors
-/// When the path is a file, or the URL of an object store.
+/// When the path is a file, a lake, or the URL of an object store.
 pub fn archive_at(directory: PathBuf) -> anyhow::Result<Archive> {
     if is_url(&directory) {
         bail!(
@@ -349,6 +354,12 @@ pub fn archive_at(directory: PathBuf) -> anyhow::Result<Archive> {
     }
     if directory.is_file() {
         bail!("{} is a file, not a directory; --archive names the directory of an archive", directory.display());
+    }
+    if Lake::is_at(&directory) {
+        bail!(
+            "{} is a lake, which `agentlogs export` writes; this command works on an archive only",
+            directory.display()
+        );
     }
     Ok(Archive::at(directory))
 }

@@ -1,6 +1,7 @@
 //! What can go wrong with an archive, and damage that does not stop the work.
 
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,11 +10,21 @@ use polars::error::PolarsError;
 use super::layout::{OLDEST_VERSION, POINTER, VERSION};
 use crate::prices::ImportError;
 
+/// How to get an archive in a directory. One with other files may be a directory of logs.
+fn advice(folder: &Path) -> String {
+    let has_files = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if has_files {
+        format!(", but other files; if they are logs, `--logs {}` in place of --archive reads them", folder.display())
+    } else {
+        format!("; make one with `agentlogs ingest PATH --archive {}`", folder.display())
+    }
+}
+
 /// What can go wrong with an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no archive in this directory.
-    #[error("{}: no archive here; make one with `agentlogs ingest PATH --archive {}`", .0.display(), .0.display())]
+    #[error("{}: no archive here{}", .0.display(), advice(.0))]
     Missing(PathBuf),
     /// The directory contains other files.
     #[error("{}: contains other files and no archive; name an empty directory", .0.display())]

@@ -1,7 +1,8 @@
 //! A lake in an object store: Amazon S3 and compatible stores, Google Cloud Storage, Azure Blob Storage.
 //!
 //! Credentials and endpoints are those of the environment, by the names of the `object_store` crate, which polars uses too
-//! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, …). Connections are opened to the host of the URL or endpoint only.
+//! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, …). Connections are opened to the host of the URL or endpoint, and
+//! without credentials in the environment to the service of the cloud that gives them to a machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -95,6 +96,13 @@ fn summary(error: &object_store::Error) -> String {
         Kind::Unauthenticated { .. } => format!("not authenticated; {denied}"),
         other => {
             let text = other.to_string();
+            // The services that give credentials to a machine.
+            if ["/latest/api/token", "/latest/meta-data/", "/computeMetadata/", "/metadata/identity/"]
+                .iter()
+                .any(|it| text.contains(it))
+            {
+                return format!("no credentials; {denied}");
+            }
             // The response of the server follows in the next lines or after this word.
             let text = text.split(['\n', '<']).next().unwrap_or_default();
             text.split(" body: ").next().unwrap_or_default().chars().take(300).collect()
