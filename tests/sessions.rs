@@ -428,3 +428,22 @@ fn errors_of_turns_that_went_elsewhere_stay() {
     assert_eq!(tables.turns.iter().map(of).collect::<Vec<_>>(), ["inner"]);
     assert_eq!(tables.events.iter().map(|it| it.turn).collect::<Vec<_>>(), [None]);
 }
+
+/// A clock that was set back, or a sidecar with its times in the wrong order.
+#[test]
+fn a_session_that_ends_before_it_begins_has_no_duration() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = r#"{"type":"thread.started","thread_id":"t"}
+{"type":"turn.started"}
+{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":0,"output_tokens":1}}
+"#;
+    let duration = |started: &str, ended: &str| {
+        fs::write(directory.path().join("run.jsonl"), log).unwrap();
+        let sidecar = format!(r#"{{"startedAt":"{started}","endedAt":"{ended}"}}"#);
+        fs::write(directory.path().join("run.meta.json"), sidecar).unwrap();
+        let tables = agentlogs::settle(agentlogs::read([directory.path()]).sources);
+        tables.sessions[0].duration_ms
+    };
+    assert_eq!(duration("2026-09-25T10:30:00Z", "2026-09-25T10:33:04Z"), Some(184_000));
+    assert_eq!(duration("2026-09-25T10:33:04Z", "2026-09-25T10:30:00Z"), None);
+}

@@ -125,9 +125,15 @@ impl Time {
         monday(self.day())
     }
 
-    /// Milliseconds from `earlier` to this time.
+    /// Milliseconds from `earlier` to this time; negative if it is before that one.
     pub const fn since(self, earlier: Self) -> i64 {
         (self.micros() - earlier.micros()) / 1000
+    }
+
+    /// How long something took that began at `start` and ended at this time, in milliseconds. `None` if it ends before it begins:
+    /// then one of the times is wrong, as when a clock is set back.
+    pub fn duration_since(self, start: Self) -> Option<i64> {
+        (self >= start).then(|| self.since(start))
     }
 }
 
@@ -275,6 +281,14 @@ impl Serialize for Day {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_duration_needs_an_end_after_its_start() {
+        let [early, late] = [1_000_000, 3_500_000].map(Time::from_micros);
+        assert_eq!(late.duration_since(early), Some(2500));
+        assert_eq!(late.duration_since(late), Some(0));
+        assert_eq!(early.duration_since(late), None);
+    }
 
     #[test]
     fn times_are_ordered_as_their_numbers() {

@@ -6,6 +6,7 @@ use crate::model::session::Limit;
 impl Builder {
     /// Adds the state of a window, if it differs from the one before it.
     pub fn limit(&mut self, limit: Limit) {
+        let limit = with_possible_share(limit);
         let limits = &mut self.session.limits;
         let last = self.windows.get(&limit.window()).copied();
         if limit.is_known() && last.is_none_or(|last| limit.differs_from(&limits[last])) {
@@ -16,10 +17,16 @@ impl Builder {
 
     /// Adds the state of a window, whether it differs or not: the states before it may belong to another session.
     pub fn limit_after_history(&mut self, limit: Limit) {
+        let limit = with_possible_share(limit);
         if limit.is_known() {
             self.session.limits.push(limit);
         }
     }
+}
+
+/// A window of which less than nothing is used has an unknown share.
+fn with_possible_share(limit: Limit) -> Limit {
+    Limit { used_percent: limit.used_percent.filter(|used| used.is_finite() && *used >= 0.0), ..limit }
 }
 
 #[cfg(test)]
@@ -42,6 +49,8 @@ mod tests {
             (2, "primary", Some(1.0)),
             (2, "secondary", Some(2.0)),
             (3, "primary", None),
+            (3, "primary", Some(-5.0)),
+            (3, "primary", Some(f64::INFINITY)),
             (4, "primary", Some(1.0)),
         ] {
             builder.limit(limit(line, window, used));

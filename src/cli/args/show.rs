@@ -1,5 +1,7 @@
 //! The arguments of `show`.
 
+use std::ffi::OsString;
+
 use clap::Args;
 
 use super::filters::Cost;
@@ -23,7 +25,7 @@ Examples:
 pub struct Show {
     /// The id of the session, its beginning, its number in `agentlogs sessions`, `last`, or the path of its log. A file that no
     /// archive is given for is read directly [default: last]
-    pub session: Option<String>,
+    pub session: Option<OsString>,
     /// The runtime of the session, if several use the id
     #[arg(long, value_name = "R")]
     pub runtime: Option<String>,

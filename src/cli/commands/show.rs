@@ -5,6 +5,7 @@ use std::path::Path;
 
 use agentlogs::analysis::show::{self, SessionKey, TextStyle, Timeline};
 use agentlogs::base::zone::zone;
+use agentlogs::model::source::path_text;
 
 use super::Outcome;
 use super::hints::with_options;
@@ -18,8 +19,8 @@ use crate::cli::settings::Settings;
 const PAGE: u16 = 100;
 
 pub fn run(args: Show, settings: &Settings) -> anyhow::Result<Outcome> {
-    let (opened, key) =
-        open(args.source, args.session.as_deref().unwrap_or("last"), args.runtime.as_deref(), settings)?;
+    let session = args.session.unwrap_or_else(|| "last".into());
+    let (opened, key) = open(args.source, Path::new(&session), args.runtime.as_deref(), settings)?;
     let timeline = Timeline::read(&opened.frames, &key, args.cost.into())?;
     let style = TextStyle {
         width: terminal_width().unwrap_or(PAGE).clamp(40, 240).into(),
@@ -53,19 +54,19 @@ pub fn run(args: Show, settings: &Settings) -> anyhow::Result<Outcome> {
 /// read as a log.
 fn open(
     source: DataSource,
-    text: &str,
+    path: &Path,
     runtime: Option<&str>,
     settings: &Settings,
 ) -> anyhow::Result<(Opened, SessionKey)> {
     let is_chosen = source.archive.archive.is_some() || !source.logs.is_empty();
-    let path = Path::new(text);
+    let text = path_text(path);
     if !is_chosen && path.exists() {
         let source = DataSource { logs: vec![path.to_owned()], ..source };
         let opened = some_tables(source, settings, show::TABLES)?;
         // All of its sessions are those of the path.
         let key = match show::find(&opened.frames, "", runtime) {
             Err(show::Error::Ambiguous { found, .. } | show::Error::Runtimes { found, .. }) => {
-                return Err(show::Error::Log { text: text.to_owned(), found }.into());
+                return Err(show::Error::Log { text, found }.into());
             }
             Err(show::Error::Missing(_)) => {
                 anyhow::bail!("{text} contains no session; `agentlogs inspect {text}` shows why")
@@ -76,11 +77,11 @@ fn open(
     }
     let opened = some_tables(source, settings, show::TABLES)?;
     let canonical = dunce::canonicalize(path).ok();
-    let key = match show::find(&opened.frames, text, runtime) {
+    let key = match show::find(&opened.frames, &text, runtime) {
         // The archive names logs by their real paths.
         Err(show::Error::Missing(_)) if let Some(canonical) = canonical => {
-            show::find(&opened.frames, &canonical.to_string_lossy(), runtime).map_err(|error| match error {
-                show::Error::Missing(_) => show::Error::Missing(text.to_owned()),
+            show::find(&opened.frames, &path_text(&canonical), runtime).map_err(|error| match error {
+                show::Error::Missing(_) => show::Error::Missing(text),
                 other => other,
             })?
         }

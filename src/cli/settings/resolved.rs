@@ -344,13 +344,16 @@ impl Settings {
 /// The archive in a directory, which need not exist.
 ///
 /// # Errors
-/// When the path is a file, a lake, or the URL of an object store.
+/// When the path is a file or a lake, is not UTF-8, which polars cannot read, or is the URL of an object store.
 pub fn archive_at(directory: PathBuf) -> anyhow::Result<Archive> {
     if is_url(&directory) {
         bail!(
             "{}: object stores can only be read, by report, query, compare, dashboard and export",
             shown(&directory).display()
         );
+    }
+    if directory.to_str().is_none() {
+        bail!("{}: the path of an archive has to be UTF-8", directory.display());
     }
     if directory.is_file() {
         bail!("{} is a file, not a directory; --archive names the directory of an archive", directory.display());

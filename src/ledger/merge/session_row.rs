@@ -45,7 +45,7 @@ pub(super) fn session_row(
     let prompts = i64::try_from(session.prompts.len()).ok().filter(|count| *count > 0);
     let web_searches = turns.iter().filter_map(|row| row.turn.web_searches.get()).reduce(|a, b| a + b);
     let models: BTreeSet<Symbol> = turns.iter().filter_map(|row| row.turn.model.clone()).collect();
-    let time_between = || Some(session.ended_at?.since(session.started_at?));
+    let time_between = || session.ended_at?.duration_since(session.started_at?);
     let (usage, usage_reason) = usage(&session, turns, tokens, totals, is_conflict);
     let counted = Counted { session: &session, turns, calls: &merged.calls };
     let (doubts, has_no_results) = (doubts(&counted), counted.has_no_results());

@@ -76,7 +76,7 @@ impl TextFold for History {
             let index = builder.turn(identity, source.number);
             let turn = &mut builder.session.turns[index];
             turn.occurred_at = Some(time);
-            turn.duration_ms = asked.map(|asked| time.since(asked)).filter(|duration| *duration >= 0).into();
+            turn.duration_ms = asked.and_then(|asked| time.duration_since(asked)).into();
             self.is_answer = true;
             self.last = Last::Answer;
         } else if self.is_answer && self.builder.as_ref().is_some_and(Builder::keeps_text) {

@@ -37,7 +37,13 @@ record! {
 impl Usage {
     /// The disjoint counts.
     pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        let counts = [self.input_tokens, self.cached_input_tokens, self.cache_write_input_tokens, self.output_tokens];
+        let counts = [
+            self.input_tokens,
+            self.cached_input_tokens,
+            self.cache_write_input_tokens,
+            self.output_tokens,
+            self.reasoning_output_tokens,
+        ];
         damage.note_impossible(&counts);
         let cached = self.cached_input_tokens.get();
         let written = self.cache_write_input_tokens.get();
@@ -182,7 +188,11 @@ impl Running {
         // A total that decreases begins a new count, as does one that is the usage of its last response.
         let is_first = last.is_some_and(|last| last.tokens(&mut RecordErrors::default()) == total) && total != before;
         let restarts = is_first || total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
-        let whole = if restarts { last.map_or(total, |it| it.tokens(damage)) } else { total.minus(before) };
+        let mut whole = if restarts { last.map_or(total, |it| it.tokens(damage)) } else { total.minus(before) };
+        if whole.reasoning.is_some_and(|count| count < 0) {
+            // Only the total of reasoning decreased: that of the last response is known at most.
+            whole.reasoning = last.and_then(|last| last.reasoning_output_tokens.get());
+        }
         self.0 = total;
         if whole.total().unwrap_or(0) <= 0 {
             return None;
@@ -335,5 +345,42 @@ impl Edit<'_> {
             _ => (!self.unified_diff.escaped().is_empty()).then(|| tools::diff_lines_in(&self.unified_diff)),
         };
         builder.change(call, path, operation, lines, at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json;
+    use crate::json::lines::Line;
+    use crate::model::health::Health;
+
+    fn usage(input: i64, output: i64, reasoning: i64) -> Option<Usage> {
+        let usage =
+            format!(r#"{{"input_tokens":{input},"output_tokens":{output},"reasoning_output_tokens":{reasoning}}}"#);
+        json::from_slice(usage.as_bytes()).ok()
+    }
+
+    /// Only the total of reasoning decreases.
+    #[test]
+    fn reasoning_is_never_negative() {
+        let mut running = Running::default();
+        let mut spent = |total, last| {
+            let spent = running.advance(total, last, &mut RecordErrors::default()).unwrap();
+            (spent.response.output, spent.response.reasoning)
+        };
+        assert_eq!(spent(usage(1000, 200, 150), usage(1000, 200, 150)), (Some(200), Some(150)));
+        assert_eq!(spent(usage(2000, 300, 20), usage(1000, 100, 20)), (Some(100), Some(20)));
+        assert_eq!(spent(usage(3000, 400, 10), None), (Some(100), None));
+    }
+
+    #[test]
+    fn each_impossible_count_is_noted() {
+        for usage in [usage(-1, 1, 1), usage(1, -1, 1), usage(1, 1, -1)] {
+            let (mut damage, mut health) = (RecordErrors::default(), Health::default());
+            usage.unwrap().tokens(&mut damage);
+            damage.move_to(&mut health, Line { number: 1, bytes: b"{}" });
+            assert_eq!(health.rejects.len(), 1, "{usage:?}");
+        }
     }
 }

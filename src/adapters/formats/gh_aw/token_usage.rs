@@ -143,6 +143,7 @@ impl Fold for Requests {
         let index = builder.turn(Identity::Session(name.into()), line.number);
         let counts = [record.input_tokens, record.output_tokens, record.cache_read_tokens, record.cache_write_tokens];
         damage.note_impossible(&counts);
+        damage.note_impossible(&[record.reasoning_tokens]);
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
         let reasoning = record.reasoning_tokens.get().filter(|count| *count > 0);
         let tokens = Tokens { input, output, cache_read, cache_write, cache_write_1h: None, reasoning };

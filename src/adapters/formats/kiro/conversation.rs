@@ -335,7 +335,7 @@ impl Conversation {
         turn.request_id = metadata.request_id.owned();
         turn.model = metadata.model_id.owned().or_else(|| self.model.clone());
         turn.occurred_at = end;
-        turn.duration_ms = start.zip(end).map(|(start, end)| end.since(start)).filter(|it| *it >= 0).into();
+        turn.duration_ms = start.zip(end).and_then(|(start, end)| end.duration_since(start)).into();
         turn.context_window = self.context_window.into();
         self.builder.answered(index, None, end);
         index

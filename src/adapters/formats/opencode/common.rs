@@ -162,8 +162,8 @@ impl<'a> Message<'a> {
         let stop_reason = bill.stop_reason.owned();
         // The time of a response with calls includes that of the tools.
         let duration_ms = match (self.time.start(), self.time.end()) {
-            (Some(start), Some(end)) if stop_reason.as_ref().is_some_and(|it| it != "tool-calls") && end >= start => {
-                Some(end.since(start))
+            (Some(start), Some(end)) if stop_reason.as_ref().is_some_and(|it| it != "tool-calls") => {
+                end.duration_since(start)
             }
             _ => None,
         };

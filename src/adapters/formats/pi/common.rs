@@ -140,6 +140,7 @@ impl Usage {
             [self.cache_write, self.cache_creation_input_tokens],
         ];
         damage.note_impossible(counts.as_flattened());
+        damage.note_impossible(&[self.cache_write_1h, self.reasoning, self.reasoning_tokens]);
         let [input, output, cache_read, cache_write] = counts.map(|[a, b]| a.get().or(b.get()));
         Tokens {
             input,
@@ -246,7 +247,7 @@ impl Agent {
             turn.model = message.model.owned();
             turn.effort.clone_from(&self.effort);
             turn.occurred_at = answered.time;
-            let between = || Some(logged.time?.since(requested?)).filter(|milliseconds| *milliseconds >= 0);
+            let between = || logged.time?.duration_since(requested?);
             turn.duration_ms = message.duration.rounded().or_else(between).into();
             turn.stop_reason = stop_reason;
             turn.cost = message.usage.get().and_then(|it| it.cost(damage)).map(Box::new);

@@ -130,7 +130,7 @@ impl Child {
                 let began = self.started.get(call_id);
                 if let (Some(call), Some(end), Some(began)) = (builder.call_index(call_id), time, began) {
                     let call = &mut builder.session.tool_calls[call];
-                    call.duration_ms = call.duration_ms.get().or(Some(end.since(*began))).into();
+                    call.duration_ms = call.duration_ms.get().or(end.duration_since(*began)).into();
                 }
             }
             "truncated" => session.under_reports = true,

@@ -200,7 +200,7 @@ impl Session {
         let row = &mut self.builder.session.tool_calls[call];
         row.result_bytes = step.content_bytes.into();
         row.exit_code = exit_code.into();
-        row.duration_ms = started_at.zip(ended_at).map(|(start, end)| end.since(start)).filter(|it| *it >= 0).into();
+        row.duration_ms = started_at.zip(ended_at).and_then(|(start, end)| end.duration_since(start)).into();
         let refusal = if step.error.is_empty() { body } else { &step.error };
         if is_error && results::is_refusal(refusal) {
             self.builder.deny(call, step.at(), Some(refusal));

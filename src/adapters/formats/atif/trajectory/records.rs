@@ -205,6 +205,7 @@ impl Final<'_> {
         let extra = &self.extra;
         let written =
             [extra.total_cache_creation_input_tokens, extra.total_cache_write_input_tokens, extra.cache_write_tokens];
+        damage.note_impossible(&written);
         let [prompt, completion, cached] = counts.map(Count::get);
         Stated {
             prompt,
@@ -274,6 +275,9 @@ impl Metrics<'_> {
         let extra = &self.extra;
         let written = [extra.cache_creation_input_tokens, extra.cache_write_input_tokens, extra.cache_write_tokens];
         let reasoning = [extra.reasoning_tokens, extra.reasoning_output_tokens, extra.thoughts_tokens];
+        let written_1h = extra.cache_creation.ephemeral_1h_input_tokens;
+        damage.note_impossible(&[written, reasoning].concat());
+        damage.note_impossible(&[written_1h]);
         let tokens = counting.tokens(
             self.prompt_tokens.get(),
             self.completion_tokens.get(),
@@ -281,7 +285,7 @@ impl Metrics<'_> {
             first(&written),
             first(&reasoning),
         );
-        Tokens { cache_write_1h: extra.cache_creation.ephemeral_1h_input_tokens.get(), ..tokens }
+        Tokens { cache_write_1h: written_1h.get(), ..tokens }
     }
 }
 

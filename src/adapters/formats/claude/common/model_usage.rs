@@ -31,6 +31,7 @@ impl ModelUsage {
         if !damage.note_impossible(&counts) && counts.iter().all(|it| it.get().is_none()) {
             damage.note(Reason::NoUsage);
         }
+        damage.note_impossible(&[self.thinking_tokens]);
         ModelTotal {
             model: Some(model.into()),
             tokens: Tokens {

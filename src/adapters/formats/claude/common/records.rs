@@ -100,8 +100,14 @@ impl Usage<'_> {
             cache_write_1h: self.cache_creation.ephemeral_1h_input_tokens.get(),
             reasoning: self.output_tokens_details.thinking_tokens.get(),
         };
-        let counts =
-            [self.input_tokens, self.output_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens];
+        let counts = [
+            self.input_tokens,
+            self.output_tokens,
+            self.cache_read_input_tokens,
+            self.cache_creation_input_tokens,
+            self.cache_creation.ephemeral_1h_input_tokens,
+            self.output_tokens_details.thinking_tokens,
+        ];
         if !damage.note_impossible(&counts) && tokens.total().is_none() {
             damage.note(Reason::NoUsage);
         }

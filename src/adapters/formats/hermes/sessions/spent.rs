@@ -34,6 +34,7 @@ impl Part {
     fn new(row: &Record<'_>, damage: &mut RecordErrors) -> Self {
         let counts = [row.input_tokens, row.output_tokens, row.cache_read_tokens, row.cache_write_tokens];
         damage.note_impossible(&counts);
+        damage.note_impossible(&[row.reasoning_tokens]);
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
         // 0 also beside reasoning that is logged.
         let reasoning = row.reasoning_tokens.get().filter(|count| *count > 0);

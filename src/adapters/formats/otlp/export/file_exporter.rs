@@ -319,7 +319,7 @@ impl Session {
         turn.tokens = turn.tokens.get().max(request.tokens).into();
         turn.message_id = request.id.as_deref().map(Into::into);
         turn.occurred_at = span.ended_at.or(span.started_at);
-        turn.duration_ms = span.started_at.zip(span.ended_at).map(|(start, end)| end.since(start)).into();
+        turn.duration_ms = span.started_at.zip(span.ended_at).and_then(|(start, end)| end.duration_since(start)).into();
         turn.model.clone_from(&request.model);
         turn.provider.clone_from(&request.provider);
         turn.effort.clone_from(&request.effort);

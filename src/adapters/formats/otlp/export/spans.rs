@@ -218,7 +218,7 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
             .first_of_array("gen_ai.response.finish_reasons")
             .or_else(|| attributes.text("ai.response.finishReason")),
         tokens: tokens_of(counts, attributes.first_count(&TOTALS)),
-        duration_ms: start.zip(end).map(|(start, end)| end.since(start)),
+        duration_ms: start.zip(end).and_then(|(start, end)| end.duration_since(start)),
         is_main: true,
         ..Request::default()
     };
@@ -332,7 +332,7 @@ fn tool(session: &mut Session, record: &Record<'_, '_>) {
         args_bytes: None,
         result: attributes.text("gen_ai.tool.call.result"),
         result_bytes: None,
-        duration_ms: start.zip(end).map(|(start, end)| end.since(start)),
+        duration_ms: start.zip(end).and_then(|(start, end)| end.duration_since(start)),
         is_error: error_of(record).is_some(),
     };
     session.call(&call, record.line.number);
@@ -352,7 +352,7 @@ fn claude_tool(session: &mut Session, record: &Record<'_, '_>) {
     }
     let call = &mut builder.session.tool_calls[index];
     call.target = call.target.take().or_else(|| attributes.text("file_path").as_deref().map(Into::into));
-    call.duration_ms = start.zip(end).map(|(start, end)| end.since(start)).into();
+    call.duration_ms = start.zip(end).and_then(|(start, end)| end.duration_since(start)).into();
     if let Some(status) = execution {
         builder.result(index, Raw::default(), end, status);
     }
