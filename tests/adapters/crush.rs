@@ -1,6 +1,6 @@
 //! What the tables contain of Crush's database.
 
-use agentlogs::model::session::Status;
+use agentlogs::model::session::{CallStatus, Status};
 use serde_json::{Value, json};
 
 use super::tables;
@@ -36,4 +36,39 @@ fn shell_commands_of_the_user_are_no_prompts() {
     assert_eq!((session.user_turns, session.session.status), (Some(1), Status::Success));
     let session = tables_of(&format!("{log}\n{}", message("e", "user", 4, image)));
     assert_eq!((session.user_turns, session.session.status), (Some(2), Status::Incomplete));
+}
+
+/// The texts differ between versions. Hooks refuse calls for the user.
+#[test]
+fn calls_that_did_not_run_did_not_fail() {
+    let status = |text: &str, is_error: bool| {
+        let call = json!({"type": "tool_call", "data": {"id": "c1", "name": "bash", "input": "{}", "finished": true}});
+        let result = json!({
+            "type": "tool_result",
+            "data": {"tool_call_id": "c1", "name": "bash", "content": text, "is_error": is_error},
+        });
+        let message = |id: &str, role: &str, part: Value| {
+            json!({
+                "table": "messages", "id": id, "session_id": "s1", "role": role, "parts": [part],
+                "created_at": 1_791_000_000,
+            })
+        };
+        let log = [message("a", "assistant", call), message("b", "tool", result)].map(|row| row.to_string()).join("\n");
+        let tables = tables(&[log]);
+        (tables.tool_calls[0].call.status, tables.sessions[0].permission_denials)
+    };
+    for text in [
+        "Permission denied",
+        "user denied permission",
+        "User denied permission",
+        "Tool call blocked by hook. Reason: not on main",
+        "Turn halted by hook. Reason: not on main",
+    ] {
+        assert_eq!(status(text, true), (CallStatus::Denied, Some(1)), "{text}");
+    }
+    for text in ["Tool execution canceled by user", "Error: user cancelled assistant tool calling"] {
+        assert_eq!(status(text, true), (CallStatus::Cancelled, Some(0)), "{text}");
+    }
+    assert_eq!(status("cat: x: Permission denied", true), (CallStatus::Error, Some(0)));
+    assert_eq!(status("User denied permission", false), (CallStatus::Ok, Some(0)));
 }

@@ -1,7 +1,7 @@
 //! What the tables contain of Kimi's wire files.
 
 use agentlogs::model::errors::ErrorKind;
-use agentlogs::model::session::{CallStatus, EventKind, SessionResult, Status};
+use agentlogs::model::session::{CallStatus, Capabilities, EventKind, SessionResult, Status};
 use serde_json::{Value, json};
 
 use super::{sessions_at, tables};
@@ -126,4 +126,41 @@ fn the_directory_is_in_the_profile() {
     let profile = json!({"modelAlias": "k3", "thinkingEffort": "high", "environmentDisclosure": {"cwd": "/work/shop"}});
     let session = code(&[("profile.bind", profile), prompt(), ("tower_mode.enter", json!({}))]);
     assert_eq!(session.cwd.as_deref(), Some("/work/shop"));
+}
+
+/// The user can remove a prompt that waits, while the agent works on another one.
+#[test]
+fn a_prompt_removed_from_the_queue_is_no_abort() {
+    for (cancel, aborts, status) in [
+        (json!({"turnId": 1, "target": "queued", "reason": "user_cancelled"}), 0, Status::Success),
+        (json!({"turnId": 0, "target": "active", "reason": "user_cancelled"}), 1, Status::Aborted),
+        (json!({}), 1, Status::Aborted),
+    ] {
+        let begin = (EVENT, json!({"event": {"type": "step.begin", "uuid": "s1"}}));
+        let end = (EVENT, json!({"event": {"type": "step.end", "uuid": "s1", "finishReason": "completed"}}));
+        let session = code(&[prompt(), begin, end, ("turn.cancel", cancel.clone())]);
+        let found = session.events.iter().filter(|event| event.kind == EventKind::Abort).count();
+        assert_eq!((found, session.status), (aborts, status), "{cancel}");
+    }
+}
+
+/// The second engine of Kimi Code keeps no record of a retry.
+#[test]
+fn retries_are_unknown_where_no_record_states_them() {
+    let request = |members: Value| ("llm.request", members);
+    let first = || request(json!({"kind": "loop", "model": "k3", "turnStep": "0.1"}));
+    let again = || request(json!({"kind": "loop", "model": "k3", "turnStep": "0.1", "attempt": "2/10"}));
+    let of_agent = |step: &str| request(json!({"agentId": "main", "kind": "loop", "model": "k3", "turnStep": step}));
+    for (records, shown, retries) in [
+        (vec![prompt()], false, 0),
+        (vec![prompt(), first()], true, 0),
+        (vec![prompt(), first(), again()], true, 1),
+        (vec![prompt(), of_agent("0.1"), of_agent("0.2")], false, 0),
+        (vec![prompt(), first(), of_agent("1.1")], false, 0),
+        (vec![prompt(), ("turn.step.retrying", json!({"statusCode": 429}))], true, 1),
+    ] {
+        let session = code(&records);
+        let found = session.events.iter().filter(|event| event.kind == EventKind::Retry).count();
+        assert_eq!((session.capabilities.has(Capabilities::RETRIES), found), (shown, retries), "{records:?}");
+    }
 }

@@ -33,6 +33,8 @@ pub const OTHERS: &[&str] = &[
     "User denied execution",
     "denied by policy",
     "requires user confirmation",
+    "Tool execution blocked",
+    "Agent execution stopped by hook",
     // OpenCode
     "user rejected permission",
     "prevents you from using this specific tool call",
@@ -40,6 +42,9 @@ pub const OTHERS: &[&str] = &[
     // Crush
     "Permission denied",
     "user denied permission",
+    "User denied permission",
+    "Tool call blocked by hook",
+    "Turn halted by hook",
     // Cline, Kimi CLI
     "The user denied this operation",
     "The tool call is rejected by the user",

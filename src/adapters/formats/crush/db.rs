@@ -21,7 +21,7 @@
 //! | turn | an `assistant` message with text, reasoning or a call: `model`, `provider`, time and stop reason of its `finish` part; without counts |
 //! | cost | `sessions.cost` of sessions whose parent is not in the database, in a row of grain `session`: a parent's cost includes its subagents' (source). 0 is unknown: free, local and flat-rate models |
 //! | call | `tool_call` parts, results by `tool_call_id`; exit code: "Exit code N" at the end of a `bash` result, whose `is_error` is false (16 of 16) |
-//! | call status | `denied`: "Permission denied", "user denied permission" with `is_error`; `error`: `is_error`, or an exit code other than 0 |
+//! | call status | with `is_error` `denied`: "Permission denied", "User denied permission", "Tool call blocked by hook", "Turn halted by hook"; `cancelled`: "Tool execution canceled by user", "user cancelled assistant tool calling"; `error`: `is_error`, or an exit code other than 0 |
 //! | file change | the path of an `edit`, `multiedit` or `write`; lines `additions`, `removals` of the result's metadata |
 //! | subagent | each session below this one |
 //! | events | `is_summary_message` or `summary_message_id` (compaction), `finish` with `error` or `content_filter` (error), `canceled` (abort), refusals |

@@ -23,8 +23,8 @@
 //! | file change | `resultDisplay`: `isNewFile`, `fileDiff`, `diffStat` |
 //! | subagent | `agentId` of a call. Its own session is `chats/PARENT/ID.jsonl`, with `kind: subagent` in the header: the directory, or `parentSessionId`, is the parent; its prompts are a program's |
 //! | events | `error` messages, "Request cancelled" (abort), refusals |
-//! | user turns | user messages without the result of a call, except those written again as history, "System: Please continue." and "Please continue.", which Gemini CLI sends; with the result of a call those with a text "User steering update:" |
-//! | status | last message: an answer without calls `success`, `error`, cancelled `aborted`, else `incomplete`. A subagent whose call of `complete_task` succeeded is a `success` |
+//! | user turns | user messages without the result of a call, except those that Gemini CLI writes: "Please continue.", "System: Please continue.", "System: Potential loop detected.", the context of hooks, session, editor and directories, the end of plan mode, and commands that the user ran (`!ls`); with the result of a call those with a text "User steering update:". Messages of `$set`, and those that it lists as a history that was written again under new ids, are none |
+//! | status | last message, except texts of Gemini CLI that the model reads with the next prompt: an answer without calls `success`, `error`, cancelled `aborted`, else `incomplete`. A subagent whose call of `complete_task` succeeded is a `success` |
 //!
 //! *Exact*: `total` = input + output + thoughts + tool. If the output includes thoughts (as with other providers in Qwen Code),
 //! `total` shows it. Messages that a rewind or a compaction removes from the history were billed and count. Cache writes and cost
@@ -48,7 +48,9 @@ use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 
+mod prompts;
 mod records;
+mod rewritten;
 mod session;
 
 pub(crate) const ADAPTER: Adapter = Adapter {
@@ -146,8 +148,8 @@ impl Fold for Chats {
             if let Some(id) = set.session_id.owned().filter(|_| !chat.has_stated_id) {
                 chat.builder.session.session_id = id;
             }
-            for raw in set.messages {
-                chat.message(&raw.read(), line.number, true, damage);
+            if !set.messages.is_empty() {
+                chat.set_history(&set.messages, line.number, damage);
             }
         }
         RecordKind::Known

@@ -41,9 +41,12 @@
 //! | call | `tool.call`, `tool.result` with `isError` |
 //! | call status | `denied`: `permission.record_approval_result` with the decision `rejected`, "Tool … was not run because the user rejected the approval request", "Tool … was denied"; `cancelled`: "… because the approval request was cancelled" |
 //! | effort, provider, cwd | `config.update`, `profile.bind`, `llm.request` |
-//! | events | compactions, `turn.step.retrying` (retry), `turn.cancel` (abort), a failed `turn.ended` (error, with the `code` of its `error`), refusals |
+//! | events | compactions, `llm.request` with an `attempt`, `turn.step.retrying` (retry), `turn.cancel` unless its `target` is `queued` (abort), a failed `turn.ended` (error, with the `code` of its `error`), refusals |
 //! | user turns | `turn.prompt` and `turn.steer` of the main agent whose `origin` is the user |
 //! | status | the main agent's last step, as above; `turn.cancel` is `aborted` |
+//!
+//! *Unknown*: the number of retries, unless `llm.request` is written without an `agentId`. Newer versions (the engine
+//! `agent-core-v2`) make a request again as another step, and keep no record of it.
 
 use foldhash::{HashMap, HashMapExt as _};
 

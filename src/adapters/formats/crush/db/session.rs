@@ -8,8 +8,14 @@ use crate::adapters::shared::changes;
 use crate::json::Raw;
 use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Total};
 
-/// Results of calls that the user refused.
-const REFUSALS: [&str; 2] = ["Permission denied", "user denied permission"];
+/// Results of calls that the user refused, in any case of letters.
+const REFUSALS: [&str; 2] = ["Permission denied", "User denied permission"];
+
+/// How results begin of calls that a hook of the user refused.
+const REFUSALS_BY_HOOKS: [&str; 2] = ["Tool call blocked by hook.", "Turn halted by hook."];
+
+/// Results of calls that had none when the user cancelled the answer.
+const CANCELLATIONS: [&str; 2] = ["Tool execution canceled by user", "Error: user cancelled assistant tool calling"];
 
 /// A session while its rows are read.
 pub(super) struct Session {
@@ -160,12 +166,14 @@ impl Session {
         let is_shell = self.builder.session.tool_calls[call].category == "shell";
         let exit_code = if is_shell { exit_code(&text) } else { None };
         let is_error = data.is_error.is_true() || exit_code.is_some_and(|code| code != 0);
-        self.builder.result(call, data.content, at.time, CallStatus::from_error(is_error));
+        let is_cancelled = data.is_error.is_true() && CANCELLATIONS.contains(&text.trim());
+        let status = if is_cancelled { CallStatus::Cancelled } else { CallStatus::from_error(is_error) };
+        self.builder.result(call, data.content, at.time, status);
         let row = &mut self.builder.session.tool_calls[call];
         row.exit_code = exit_code.into();
         let span = metadata.start_time.0.zip(metadata.end_time.0);
         row.duration_ms = span.and_then(|(start, end)| crate::json::fields::Number(Some(end - start)).rounded()).into();
-        if data.is_error.is_true() && REFUSALS.iter().any(|words| text.trim() == *words) {
+        if data.is_error.is_true() && is_refusal(text.trim()) {
             self.builder.deny(call, at, Some(&text));
         }
         if let (Some(added), Some(removed)) = (metadata.additions.rounded(), metadata.removals.rounded()) {
@@ -195,6 +203,11 @@ impl Session {
         }
         self.builder.finish()
     }
+}
+
+fn is_refusal(text: &str) -> bool {
+    REFUSALS.iter().any(|words| text.eq_ignore_ascii_case(words))
+        || REFUSALS_BY_HOOKS.iter().any(|start| text.starts_with(start))
 }
 
 /// The exit status that a shell command's result ends with, before the working directory.

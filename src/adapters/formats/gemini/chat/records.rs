@@ -162,23 +162,6 @@ impl Counts {
     }
 }
 
-/// How a text begins that the user typed while the agent was at work. It can be in one message with the result of a call.
-const STEERING: &str = "User steering update:";
-
-/// What Gemini CLI writes itself for an answer that was cut or not valid.
-const OWN_PROMPTS: [&str; 2] = ["System: Please continue.", "Please continue."];
-
-/// The prompt in the content of a message, and whether the user typed it; `None` if it contains none.
-pub(super) fn prompt_of(content: Raw<'_>) -> Option<(Cow<'_, str>, bool)> {
-    let steering = || parts_of(content).into_iter().find(|it| it.text.as_str().starts_with(STEERING));
-    let text = match text_of(content) {
-        Some(text) => text,
-        None => Cow::Owned(steering()?.text.as_str().to_owned()),
-    };
-    let is_typed = !OWN_PROMPTS.contains(&text.trim());
-    (!text.is_empty()).then_some((text, is_typed))
-}
-
 /// The text of a content; `None` if it contains the result of a call.
 pub(super) fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
     if content.0.first() == Some(&b'"') {
@@ -191,18 +174,21 @@ pub(super) fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(parts.iter().map(|it| it.text.as_str()).collect()))
 }
 
-fn parts_of(content: Raw<'_>) -> Vec<Part<'_>> {
+pub(super) fn parts_of(content: Raw<'_>) -> Vec<Part<'_>> {
     // A single part may be written without a list.
     if content.0.first() == Some(&b'{') { vec![content.read()] } else { content.read() }
 }
 
-/// The texts of a refusal, by the user or by a rule. Other calls are cancelled because the user stopped the whole answer.
-pub(crate) const REFUSALS: [&str; 4] = [
+/// The texts of a refusal, by the user, a rule or a hook. Other calls are cancelled because the user stopped the whole answer.
+pub(crate) const REFUSALS: [&str; 6] = [
     "User did not allow tool call",
     "User denied execution",
     "denied by policy",
     // Without a terminal, the user cannot be asked.
     "requires user confirmation, which is not supported in non-interactive mode",
+    // A hook that runs before the tool.
+    "Tool execution blocked: ",
+    "Agent execution stopped by hook: ",
 ];
 
 /// The exit code in the result that the model gets of a command.

@@ -2,7 +2,9 @@
 
 use foldhash::{HashSet, HashSetExt as _};
 
-use super::records::{Part, REFUSALS, Record, ToolCall, exit_code, prompt_of, text_of};
+use super::prompts::{Author, prompt_of, without_context_of_hooks};
+use super::records::{Part, REFUSALS, Record, ToolCall, exit_code, text_of};
+use super::rewritten::Written;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
@@ -10,6 +12,7 @@ use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::changes;
 use crate::adapters::shared::tools::Arguments;
 use crate::adapters::shared::{subagents, usage};
+use crate::json::Raw;
 use crate::model::errors::ErrorKind;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult};
 
@@ -34,6 +37,7 @@ pub(super) struct Chat {
     pub(super) has_stated_id: bool,
     /// Ids of the messages so far.
     ids: HashSet<String>,
+    written: Written,
     last: Ending,
     is_subagent: bool,
     /// Whether it is a subagent that has handed over its result.
@@ -47,6 +51,7 @@ impl Chat {
             builder: Builder::new(context, id, line),
             has_stated_id,
             ids: HashSet::new(),
+            written: Written::default(),
             last: Ending::Nothing,
             is_subagent: false,
             is_complete: false,
@@ -84,24 +89,14 @@ impl Chat {
         let is_new = id.is_empty() || self.ids.insert(id.to_owned());
         let at = At { line, time };
         match message.kind.as_str() {
-            "gemini" | "qwen" => self.answer(message, line, is_new, damage),
-            _ if !is_new => {}
-            "user" => {
-                self.last = Ending::Prompt;
-                // The messages with which a compaction replaces the history were not typed.
-                if !is_history
-                    && !self.is_subagent
-                    && let Some((text, is_typed)) = prompt_of(message.content)
-                {
-                    if !is_typed {
-                        self.builder.prompted_by_program();
-                        return;
-                    }
-                    let identity = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
-                    let typed = text_of(message.display_content).filter(|it| !it.is_empty()).unwrap_or(text);
-                    self.builder.prompt_as(identity, Some(&typed));
+            "gemini" | "qwen" => {
+                if !is_history {
+                    self.written.answer(message);
                 }
+                self.answer(message, line, is_new, damage);
             }
+            _ if !is_new => {}
+            "user" => self.user(message, is_history),
             "error" => {
                 let text = text_of(message.content).unwrap_or_default();
                 self.last = Ending::Error;
@@ -121,6 +116,46 @@ impl Chat {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn user(&mut self, message: &Record<'_>, is_history: bool) {
+        let prompt = prompt_of(message.content);
+        let author = prompt.as_ref().map(|(_, author)| *author);
+        if author != Some(Author::Context) {
+            self.last = Ending::Prompt;
+        }
+        // The messages with which a compaction replaces the history were not typed.
+        if is_history {
+            return;
+        }
+        let id = message.id.as_str();
+        let mut identity = None;
+        match prompt {
+            Some((text, Author::Human)) if !self.is_subagent => {
+                let unique = if id.is_empty() { Identity::Unique } else { Identity::Session(id.into()) };
+                let displayed = text_of(message.display_content).filter(|it| !it.is_empty());
+                let typed = displayed.as_deref().map_or(text.as_ref(), without_context_of_hooks);
+                self.builder.prompt_as(unique.clone(), Some(typed));
+                identity = Some(unique);
+            }
+            Some((_, Author::Program)) if !self.is_subagent => self.builder.prompted_by_program(),
+            _ => {}
+        }
+        self.written.user(message, identity);
+    }
+
+    /// Reads which messages the history consists of now. Copies of earlier messages in it are no prompts.
+    pub(super) fn set_history(&mut self, messages: &[Raw<'_>], line: i64, damage: &mut RecordErrors) {
+        for copy in self.written.take_copies(messages) {
+            let session = &mut self.builder.session;
+            session.prompts.remove(&copy);
+            if session.prompts.is_empty() {
+                session.prompt = None;
+            }
+        }
+        for raw in messages {
+            self.message(&raw.read(), line, true, damage);
         }
     }
 

@@ -9,6 +9,7 @@ use foldhash::{HashSet, HashSetExt as _};
 pub(super) use self::families::{is_known, is_record};
 pub(super) use self::records::Record;
 use self::records::{Event, Message, Origin};
+use self::retries::Retries;
 use super::call_ids::id_of_call;
 use super::records::Part;
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
@@ -21,11 +22,12 @@ use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Text, TextOrBlocks};
 use crate::json::lines::Line;
-use crate::model::session::{CallStatus, EventKind, Identity, SessionResult, Tokens};
+use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, SessionResult, Tokens};
 
 mod families;
 mod records;
 mod refusal;
+mod retries;
 
 /// The name of the main agent's directory.
 const MAIN: &str = "main";
@@ -65,6 +67,7 @@ pub(super) struct Code {
     first_call: usize,
     began_at: Option<Time>,
     is_compacted: bool,
+    retries: Retries,
     last: Last,
 }
 
@@ -90,6 +93,7 @@ impl Code {
             first_call: 0,
             began_at: None,
             is_compacted: false,
+            retries: Retries::default(),
             last: Last::Work,
         }
     }
@@ -104,7 +108,14 @@ impl Code {
             subagents::add(&mut self.builder, &agent, None, at);
         }
         match record.kind.as_str() {
-            "config.update" | "profile.bind" | "llm.request" => self.settings(record),
+            "config.update" | "profile.bind" => self.settings(record),
+            "llm.request" => {
+                self.settings(record);
+                if self.retries.request(record) {
+                    let is_subagent = self.agent.is_some();
+                    self.builder.event(EventKind::Retry, at).is_subagent = is_subagent;
+                }
+            }
             "turn.prompt" | "turn.steer" => self.prompt(&record.input, &record.origin, time),
             "context.append_message" => self.message(&record.message, time),
             "context.append_loop_event" => self.event(&record.event, at, damage),
@@ -112,6 +123,7 @@ impl Code {
             "full_compaction.begin" => self.is_compacted = false,
             "full_compaction.complete" | "context.apply_compaction" => self.compaction(record, number),
             "turn.step.retrying" => {
+                self.retries.stated();
                 let event = self.builder.event(EventKind::Retry, at);
                 event.code = record.status_code.whole().map(|code| code.to_string().into());
                 event.message = record.error_message.some().map(brief);
@@ -121,6 +133,8 @@ impl Code {
                     self.refused.push((self.call_id(&record.tool_call_id), at));
                 }
             }
+            // The user removed a prompt that waited: the turn goes on.
+            "turn.cancel" if record.target.as_str() == "queued" => {}
             "turn.cancel" | "prompt.aborted" => self.aborted(at),
             "turn.ended" => self.ended(record, number),
             kind if is_known(kind) => {}
@@ -264,7 +278,7 @@ impl Code {
         calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
         let began_at = self.began_at.take();
         self.builder.session.turns[index].duration_ms =
-            began_at.zip(at.time).map(|(start, end)| end.since(start)).into();
+            began_at.zip(at.time).and_then(|(start, end)| end.duration_since(start)).into();
         index
     }
 
@@ -346,6 +360,10 @@ impl Code {
             if let Some(call) = self.builder.call_index(&id) {
                 self.builder.deny(call, at, None);
             }
+        }
+        if !self.retries.are_complete() {
+            let session = &mut self.builder.session;
+            session.capabilities = session.capabilities.without(Capabilities::RETRIES);
         }
         match self.agent {
             // The end of another agent is not that of the session.

@@ -20,6 +20,8 @@ pub(in super::super) struct Record<'a> {
     pub(super) model_alias: Text<'a>,
     pub(super) thinking_effort: Text<'a>,
     pub(super) provider: Text<'a>,
+    /// Of a repeated request: its number, as `2/10`.
+    pub(super) attempt: Text<'a>,
     pub(super) cwd: Text<'a>,
     // config.update, profile.bind
     pub(super) environment_disclosure: Maybe<Environment<'a>>,
@@ -39,6 +41,8 @@ pub(in super::super) struct Record<'a> {
     // permission.record_approval_result
     pub(super) tool_call_id: Text<'a>,
     pub(super) result: Maybe<Approval<'a>>,
+    // turn.cancel: `active` or `queued`
+    pub(super) target: Text<'a>,
     // turn.ended, turn.step.retrying
     pub(super) reason: Text<'a>,
     pub(super) error: Maybe<Failure<'a>>,
