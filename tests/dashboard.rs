@@ -126,6 +126,38 @@ fn the_page_adds_up_to_the_reports() {
     }
 }
 
+/// The failed test runs of a group are unknown in the page where they are in the report: if there are runs, of which no result is known.
+#[test]
+fn failed_test_runs_are_unknown_as_in_the_report() {
+    let tables = tables();
+    let data = data(&made(&tables, &Scope::default(), CostBasis::Auto));
+    let words = data["words"]["runtime"]["list"].as_array().unwrap();
+    let runtimes: Vec<_> =
+        numbers(&data, "groups", "runtime").map(|it| words[usize::try_from(it.unwrap()).unwrap()].as_str()).collect();
+    let sums = |column: &str| {
+        let (mut group, mut sums) = (0, BTreeMap::new());
+        for (difference, value) in numbers(&data, "behavior", "group").zip(numbers(&data, "behavior", column)) {
+            group += difference.unwrap();
+            let sum: &mut Option<i64> = sums.entry(runtimes[usize::try_from(group).unwrap()]).or_default();
+            *sum = value.map_or(*sum, |value| Some(sum.unwrap_or_default() + value));
+        }
+        sums
+    };
+    let [runs, known, failed] = ["test_runs", "known_test_runs", "failed_test_runs"].map(sums);
+    let options = Options { by: vec!["runtime".into()], wide: true, ..Options::default() };
+    let rows = reports::find("behaviour").unwrap().run(&tables, &options).unwrap().rows;
+    let theirs = rows.column("failed_test_runs").unwrap().cast(&DataType::Int64).unwrap();
+    for (runtime, theirs) in rows.column("runtime").unwrap().str().unwrap().iter().zip(theirs.i64().unwrap().iter()) {
+        let is_unknown = runs[&runtime] > Some(0) && known[&runtime].unwrap_or_default() == 0;
+        assert_eq!(if is_unknown { None } else { failed[&runtime] }, theirs, "{runtime:?}");
+    }
+    assert!(
+        failed
+            .iter()
+            .any(|(runtime, failed)| *failed == Some(0) && known[runtime] == Some(0) && runs[runtime] > Some(0))
+    );
+}
+
 /// What shipped is that of the report, by outcome and week; a page without commits and pull requests has no such table.
 #[test]
 fn what_shipped_adds_up_to_the_report() {

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use agentlogs::adapters::shared::builder::Retention;
+use agentlogs::analysis::compare::compare;
+use agentlogs::analysis::outcomes::Unjudged;
 use agentlogs::analysis::overview::Overview;
 use agentlogs::analysis::present::chart::Chart;
 use agentlogs::analysis::present::{Format, ReportStyle, Roles, Screen, TableStyle, render};
@@ -25,7 +27,7 @@ use polars::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::{facts, root, settled};
+use crate::{demo_facts, facts, root, settled};
 
 /// The tables of the sample logs, made once.
 fn tables() -> Frames {
@@ -812,5 +814,59 @@ fn unknown_values_are_in_no_rate() {
         let [expected, found, all] =
             [&others, &without(tables.clone(), unknown), &tables].map(|tables| total(tables, "cost", name));
         assert!((expected - found).abs() < 1e-9 && (expected - all).abs() > 1e-6, "{name}: {expected} {found} {all}");
+    }
+}
+
+/// `compare` and `report cost` have the same cost of a clean end of the same sessions. A model has the sessions that used no other one:
+/// the report has the cost of a model, `compare` that of the sessions.
+#[test]
+fn a_clean_end_costs_the_same_in_compare_and_in_the_report() {
+    let demo = settled(demo_facts());
+    let demo: Frames = frames(&demo).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
+    let several = "SELECT DISTINCT canonical_model AS model FROM turns JOIN (SELECT runtime, session_id FROM turns GROUP BY runtime, \
+                   session_id HAVING COUNT(DISTINCT COALESCE(canonical_model, '?')) > 1) AS s USING (runtime, session_id)";
+    for (tables, least) in [(tables(), 8), (demo, 2)] {
+        let several: Vec<String> = texts(&query(tables.clone(), several).unwrap(), "model");
+        let unknown = "SELECT COUNT(*) AS n FROM sessions WHERE status = 'unknown' AND cost_usd > 0";
+        let unknown = query(tables.clone(), unknown).unwrap();
+        assert_eq!(least == 8, texts(&unknown, "n") != ["0"], "{unknown}");
+        for by in ["runtime", "model"] {
+            let options = Options { by: vec![by.to_owned()], wide: true, ..Options::default() };
+            let rows = reports::find("cost").unwrap().run(&tables, &options).unwrap().rows;
+            let theirs = rows.column("cost_per_clean_end_usd").unwrap().f64().unwrap();
+            let mut known = 0;
+            for (value, theirs) in rows.column(by).unwrap().str().unwrap().iter().zip(theirs.iter()) {
+                // The unknown values are no pattern.
+                let Some(value) = value.filter(|value| !value.starts_with('(')) else { continue };
+                if by == "model" && several.iter().any(|it| it.trim_matches('"') == value) {
+                    continue;
+                }
+                let scope = Scope { only: vec![(by.to_owned(), value.to_owned())], ..Scope::default() };
+                let compared = compare(&tables, &scope, &scope, Unjudged::default()).unwrap();
+                let own = compared.lines.iter().find(|line| line.measure == "cost_per_clean_end_usd").unwrap().a;
+                let is_equal = own.zip(theirs).map_or(own == theirs, |(own, theirs)| (own - theirs).abs() < 1e-9);
+                assert!(is_equal, "{by} {value}: {own:?} {theirs:?}");
+                known += u32::from(own.is_some());
+            }
+            assert!(known >= least, "{by}: {known}");
+        }
+    }
+}
+
+/// Without a known cost, the cost of each turn and session and of a million tokens is unknown, too.
+#[test]
+fn unknown_costs_have_no_mean() {
+    let unknown = ["cost_usd", "cost_source", "computed_cost_usd", "reported_cost_usd"];
+    let unknown = unknown.map(|name| when(lit(true)).then(lit(NULL)).otherwise(col(name)).alias(name)).to_vec();
+    let without = |name: &str, rows: LazyFrame| if name == "turns" { rows.with_columns(unknown.clone()) } else { rows };
+    let tables = tables().map(without);
+    let options = Options { wide: true, total: true, ..Options::default() };
+    for (report, by) in
+        [("cost", "cost_per_turn_usd"), ("cost", "cost_per_session_usd"), ("models", "cost_per_million_usd")]
+    {
+        let answer = reports::find(report).unwrap().run(&tables, &options).unwrap();
+        for rows in [answer.rows, answer.total.unwrap()] {
+            assert_eq!(rows.column(by).unwrap().null_count(), rows.height(), "{by}");
+        }
     }
 }

@@ -75,7 +75,8 @@ export type Waste = Columns<"day" | "waste" | "cases", "group" | "cause">;
 /** Sums that behavior is measured from, at the day on which sessions start. */
 export type Behavior = Columns<
   | "day" | "known_calls" | "explore_calls" | "edit_calls" | "verify_calls" | "repeated_calls" | "verifiable_sessions"
-  | "verified_sessions" | "test_runs" | "failed_test_runs" | "model_time_ms" | "tool_time_ms" | "waiting_time_ms",
+  | "verified_sessions" | "test_runs" | "known_test_runs" | "failed_test_runs" | "model_time_ms" | "tool_time_ms"
+  | "waiting_time_ms",
   "group"
 >;
 /** The cost of sessions by what became of it, at the day on which they start; of a merged pull request with a number of its own in the page. */

@@ -87,7 +87,7 @@ export function Waste({ data, left, state }: PanelProps) {
 
 const SUMS = [
   "known_calls", "explore_calls", "edit_calls", "verify_calls", "repeated_calls", "verifiable_sessions", "verified_sessions", "test_runs",
-  "failed_test_runs", "model_time_ms", "tool_time_ms", "waiting_time_ms",
+  "known_test_runs", "failed_test_runs", "model_time_ms", "tool_time_ms", "waiting_time_ms",
 ] as const;
 type Sums = Record<(typeof SUMS)[number], number> & { index: number; sessions: number };
 
@@ -115,6 +115,8 @@ export function Behavior({ data, left, state }: PanelProps) {
     title, name, value: of, text: (it) => format.percent(of(it)), bar: of, color: () => color,
   });
   const time = (it: Sums) => it.model_time_ms + it.tool_time_ms + it.waiting_time_ms;
+  // Sessions without a run have 0 failed ones, which must not hide that no result of the others is known.
+  const failedTests = (it: Sums) => (it.test_runs > 0 && !(it.known_test_runs > 0) ? NaN : it.failed_test_runs);
   const columns: Column<Sums>[] = [
     { title: by, name: by, value: (it) => word(data, by, it.index) },
     { title: "Sessions", name: "sessions", value: (it) => it.sessions },
@@ -124,7 +126,7 @@ export function Behavior({ data, left, state }: PanelProps) {
     rate("Verified", "verified_rate", (it) => share(it.verified_sessions, it.verifiable_sessions), COLORS[2]),
     { title: "Repeated", name: "repeated_calls", value: (it) => it.repeated_calls },
     { title: "Tests", name: "test_runs", value: (it) => it.test_runs },
-    { title: "Failed tests", name: "failed_test_runs", value: (it) => it.failed_test_runs },
+    { title: "Failed tests", name: "failed_test_runs", value: failedTests },
     { title: "Model", name: "model_time_share", value: (it) => share(it.model_time_ms, time(it)), text: (it) => format.percent(share(it.model_time_ms, time(it))) },
     { title: "Tools", name: "tool_time_share", value: (it) => share(it.tool_time_ms, time(it)), text: (it) => format.percent(share(it.tool_time_ms, time(it))) },
     { title: "Waiting", name: "waiting_time_share", value: (it) => share(it.waiting_time_ms, time(it)), text: (it) => format.percent(share(it.waiting_time_ms, time(it))) },

@@ -6,15 +6,12 @@ use super::frame::RUN_COST_USD;
 use crate::analysis::rows::measure::{
     Measure, derived, float, measure, median, not_zero, percentile_90, ratio, rows, sum,
 };
-use crate::analysis::rows::{SESSION_KEY, sum_of};
+use crate::analysis::rows::{SESSION_KEY, known_sum};
 use crate::store::frames::{sessions, tool_calls, turns};
 
 /// The measures.
 pub(in crate::analysis) const MEASURES: &[Measure] = &[
-    measure(turns::COST_USD, "US dollars of the runs, by the choice of --cost", || {
-        let is_known = col(RUN_COST_USD).count().gt(lit(0));
-        when(is_known).then(sum_of(RUN_COST_USD, col(RUN_COST_USD))).otherwise(lit(NULL))
-    }),
+    measure(turns::COST_USD, "US dollars of the runs, by the choice of --cost", || known_sum(RUN_COST_USD)),
     derived("share", "Share of the cost of all subagents", || {
         float(turns::COST_USD) / not_zero(col(turns::COST_USD).sum())
     })

@@ -24,7 +24,7 @@ pub(in crate::analysis) enum Column {
     Duration,
     Calls,
     Errors,
-    /// Its cost if its outcome is known.
+    /// Its cost if its outcome is known: reports have the same definition.
     CostIfOutcomeKnown,
 }
 

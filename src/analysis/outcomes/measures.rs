@@ -5,7 +5,7 @@ use polars::prelude::*;
 use super::front::is_on_front;
 use super::statistics::wilson;
 use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, rows};
-use crate::analysis::rows::{count_of_flag, known_sum, sum_where};
+use crate::analysis::rows::{count_of_flag, known_sum, sum_where, whole};
 use crate::store::frames::{sessions, verdicts};
 
 /// The column that states which groups are on the Pareto front.
@@ -26,10 +26,7 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     .wide(),
     derived("pass_rate_high", "Upper end of the interval", || wilson_of(verdicts::PASSED, "failed", Interval::High))
         .wide(),
-    measure("tasks", "Distinct tasks with a judged trial", || {
-        col("task_share").sum().round(0, HALF).cast(DataType::Int64)
-    })
-    .wide(),
+    measure("tasks", "Distinct tasks with a judged trial", || whole(col("task_share").sum())).wide(),
     measure("pass_at_1", "Mean over tasks of the share of trials that passed", || {
         mean("pass_at_1_share", "task_share")
     })
@@ -43,7 +40,7 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     })
     .wide(),
     measure("tasks_with_k", "Tasks with k judged trials or more, over which these are means", || {
-        col("task_share_of_k").sum().round(0, HALF).cast(DataType::Int64)
+        whole(col("task_share_of_k").sum())
     })
     .wide(),
     measure("mean_score", "Mean of the scores", || col("trial_score").mean()).wide(),
@@ -65,8 +62,6 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
         .no_amount()
         .wide(),
 ];
-
-const HALF: RoundMode = RoundMode::HalfAwayFromZero;
 
 fn pass_rate() -> Expr {
     float(verdicts::PASSED) / not_zero(col(verdicts::PASSED) + col("failed"))
@@ -137,10 +132,6 @@ fn per_passed(column: &str) -> Expr {
     let passed = is_known().and(col(verdicts::PASSED).eq(lit(true))).sum().cast(DataType::Int64);
     let per = sum.cast(DataType::Float64) / not_zero(passed);
     when(is_known().and(col(verdicts::PASSED).is_not_null()).any(true)).then(per).otherwise(lit(NULL))
-}
-
-fn whole(value: Expr) -> Expr {
-    value.round(0, HALF).cast(DataType::Int64)
 }
 
 /// `cost_per_passed_usd` over rows of sessions or of their responses, with the columns of

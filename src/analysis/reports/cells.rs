@@ -87,6 +87,9 @@ pub(in crate::analysis) const PROMPT_TOKENS: &str = "prompt_tokens";
 /// Whether it is known that a session with edits was verified: the denominator of `verified_rate`.
 const VERIFIABLE: &str = "verifiable_sessions";
 
+/// The calls that ran tests in a session where it is known how many failed: without one, `failed_test_runs` is unknown.
+const KNOWN_TEST_RUNS: &str = "known_test_runs";
+
 /// Columns that the page adds up to measures of behaviour.
 pub(in crate::analysis) const OF_BEHAVIOUR: &[&str] = &[
     "known_calls",
@@ -97,6 +100,7 @@ pub(in crate::analysis) const OF_BEHAVIOUR: &[&str] = &[
     VERIFIABLE,
     "verified_sessions",
     "test_runs",
+    KNOWN_TEST_RUNS,
     "failed_test_runs",
     "model_time_ms",
     "tool_time_ms",
@@ -239,7 +243,9 @@ fn of_sessions(
     let measures = OF_BEHAVIOUR.iter().map(|name| col(*name));
     let columns: Vec<Expr> = key().into_iter().chain(measures).collect();
     let is_known = when(col("verified_sessions").is_not_null()).then(lit(1i64)).otherwise(lit(NULL));
-    let behaviour = add_measures(sessions, tables)?.with_column(is_known.alias(VERIFIABLE));
+    let known_runs = when(col("failed_test_runs").is_not_null()).then(col("test_runs")).otherwise(lit(NULL));
+    let known = [is_known.alias(VERIFIABLE), known_runs.alias(KNOWN_TEST_RUNS)];
+    let behaviour = add_measures(sessions, tables)?.with_columns(known);
     Ok((waste, behaviour.select(columns)))
 }
 

@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use crate::analysis::rows::measure::{float, not_zero};
-use crate::analysis::rows::{calls_with_result, count_of, distinct_sessions, sum_of, sum_where};
+use crate::analysis::rows::{calls_with_result, count_of, distinct_sessions, known_sum, sum_where};
 use crate::store::frames::{tool_calls, turns};
 
 /// The part of the prompts that was read from a cache, of those for which it is known.
@@ -28,13 +28,21 @@ pub(super) fn error_rate() -> Expr {
 pub(super) fn cost_per_turn() -> Expr {
     let is_uncovered = col("is_unpriced").and(col(turns::TOTAL_TOKENS).gt(lit(0))).fill_null(lit(false));
     let turns = col(turns::GRAIN).eq(lit("turn")).and(is_uncovered.not()).sum();
-    sum_of(turns::COST_USD, col(turns::COST_USD)) / not_zero(turns.cast(DataType::Float64))
+    known_sum(turns::COST_USD) / not_zero(turns.cast(DataType::Float64))
 }
 
-/// The known cost of all rows for each of these sessions whose cost is known.
-pub(super) fn cost_per_session(which: Expr) -> Expr {
-    let sessions = distinct_sessions(col(turns::COST_USD).is_not_null().and(which));
-    sum_of(turns::COST_USD, col(turns::COST_USD)) / not_zero(sessions.cast(DataType::Float64))
+/// The known cost of all rows for each session whose cost is known.
+pub(super) fn cost_per_session() -> Expr {
+    let sessions = distinct_sessions(col(turns::COST_USD).is_not_null());
+    known_sum(turns::COST_USD) / not_zero(sessions.cast(DataType::Float64))
+}
+
+/// The known cost of all sessions whose end is known for each of them that ended cleanly, as in `compare`: failures are part of what a
+/// clean end costs. A session whose end is unknown may be either.
+pub(super) fn cost_per_clean_end() -> Expr {
+    let sessions = distinct_sessions(col(turns::COST_USD).is_not_null().and(has_ended_cleanly()));
+    let has_known_end = col("session_status").neq(lit("unknown"));
+    sum_where(turns::COST_USD, has_known_end) / not_zero(sessions.cast(DataType::Float64))
 }
 
 pub(super) fn has_ended_cleanly() -> Expr {

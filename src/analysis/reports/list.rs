@@ -3,8 +3,8 @@
 use polars::prelude::*;
 
 use super::formulas::{
-    cache_hit_rate, cost_per_session, cost_per_turn, error_rate, has_ended_cleanly, of_worst_session, share_of,
-    sum_of_comparable,
+    cache_hit_rate, cost_per_clean_end, cost_per_session, cost_per_turn, error_rate, has_ended_cleanly,
+    of_worst_session, share_of, sum_of_comparable,
 };
 use super::health::Health;
 use super::limits::Limits;
@@ -22,7 +22,7 @@ use crate::analysis::rows::measure::{
     sum,
 };
 use crate::analysis::rows::{
-    SESSION_KEY, Sessions, Table, Where, distinct_sessions, failed_calls, responses, sum_of, sum_where,
+    SESSION_KEY, Sessions, Table, Where, distinct_sessions, failed_calls, known_sum, responses, sum_where,
 };
 use crate::analysis::shipped::{self, Shipped};
 use crate::analysis::skills::{self, Skills};
@@ -57,14 +57,14 @@ pub static REPORTS: &[Report] = &[
                 CACHE_HIT_RATE.wide(),
                 SESSIONS_WITH_RESPONSES.wide(),
                 TURNS.wide(),
-                measure("cost_per_session_usd", "cost_usd / sessions with a known cost", || cost_per_session(lit(true)))
+                measure("cost_per_session_usd", "cost_usd / sessions with a known cost", cost_per_session)
                     .wide(),
                 measure("cost_per_turn_usd", "cost_usd / turns, without turns with unpriced_tokens", cost_per_turn).wide(),
                 CLEAN_ENDS.wide(),
                 measure(
                     "cost_per_clean_end_usd",
-                    "cost_usd / sessions of ended_cleanly with a known cost: the cost of all other sessions is included",
-                    || cost_per_session(has_ended_cleanly()),
+                    "Cost of sessions with a known end / those of ended_cleanly with a known cost: failures are included",
+                    cost_per_clean_end,
                 )
                 .of_session()
                 .wide(),
@@ -226,7 +226,7 @@ pub static REPORTS: &[Report] = &[
                 sum(turns::TOTAL_TOKENS, "Tokens"),
                 measure("cost_per_million_usd", "US dollars per million tokens, over rows with a cost", || {
                     let priced = sum_where(turns::TOTAL_TOKENS, col(turns::COST_USD).is_not_null());
-                    sum_of(turns::COST_USD, col(turns::COST_USD)) / not_zero(priced) * lit(1e6)
+                    known_sum(turns::COST_USD) / not_zero(priced) * lit(1e6)
                 }),
                 TURNS.wide(),
                 SESSIONS_WITH_RESPONSES.wide(),

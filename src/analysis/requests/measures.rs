@@ -6,7 +6,7 @@ use super::frame::REQUEST_COST_USD;
 use crate::analysis::rows::measure::{
     Measure, derived, max, measure, median, not_zero, percentile_90, ratio, rows, sum,
 };
-use crate::analysis::rows::{SESSION_KEY, sum_of};
+use crate::analysis::rows::{SESSION_KEY, known_sum};
 use crate::store::frames::turns;
 
 /// The measures.
@@ -29,11 +29,8 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     median("p50_tokens", "Median number of tokens", "tokens").wide(),
     percentile_90("p90_tokens", "90th percentile", "tokens").wide(),
     max("max_tokens", "Maximum", "tokens").wide(),
-    measure(turns::COST_USD, "US dollars of the requests, by the choice of --cost", || {
-        let is_known = col(REQUEST_COST_USD).count().gt(lit(0));
-        when(is_known).then(sum_of(REQUEST_COST_USD, col(REQUEST_COST_USD))).otherwise(lit(NULL))
-    })
-    .wide(),
+    measure(turns::COST_USD, "US dollars of the requests, by the choice of --cost", || known_sum(REQUEST_COST_USD))
+        .wide(),
     median("p50_cost_usd", "Median cost of a request", REQUEST_COST_USD),
     percentile_90("p90_cost_usd", "90th percentile", REQUEST_COST_USD).wide(),
     max("max_cost_usd", "Maximum", REQUEST_COST_USD).wide(),

@@ -53,7 +53,7 @@ pub(super) use session_key::{KEY, Key, SESSION_KEY, distinct_sessions, ends_of_s
 pub(super) use sorted::Sorted;
 pub use sums::round;
 pub(super) use sums::{
-    calls_with_result, count_of, count_of_flag, failed_calls, known_sum, responses, sum_of, sum_where,
+    calls_with_result, count_of, count_of_flag, failed_calls, known_sum, responses, sum_of, sum_where, whole,
 };
 pub use trials::{Judged, Unjudged};
 pub use week_start::WeekStart;

@@ -8,7 +8,7 @@ use super::frame::{
 };
 use crate::analysis::outcomes::{Interval, wilson_of};
 use crate::analysis::rows::measure::{Measure, derived, float, measure, not_zero, sum};
-use crate::analysis::rows::{distinct_sessions, known_sum};
+use crate::analysis::rows::{distinct_sessions, known_sum, whole};
 use crate::store::frames::{sessions, turns};
 
 /// The pass rate of trials with the skill.
@@ -47,10 +47,8 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
         known_sum(USED_COST_USD) / not_zero(sessions)
     })
     .wide(),
-    measure(OFFERED_TOKENS, "Estimated tokens of its part of the lists of skills", || {
-        known_sum(OFFERED_TOKENS).cast(DataType::Int64)
-    })
-    .wide(),
+    measure(OFFERED_TOKENS, "Estimated tokens of its part of the lists of skills", || whole(known_sum(OFFERED_TOKENS)))
+        .wide(),
     measure(OFFERED_COST_USD, "Estimated cost of these tokens, which are in the context of each response", || {
         known_sum(OFFERED_COST_USD)
     })

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{BinaryOperator, DateTimeField, Expr, Function, Statement, VisitorMut};
 
 use super::names::arguments_of;
+use super::numbers::short;
 use super::parse::{parsed, text_of};
 use super::types::{Temporal, Types, temporal};
 use super::visit::visit_mut;
@@ -16,6 +17,10 @@ use super::visit::visit_mut;
 pub(super) fn rewrite_dates(statement: &mut Statement, types: &Types) -> Result<(), String> {
     visit_mut(statement, &mut Dates { types })
 }
+
+/// What `DATE_DIFF` takes.
+const DATE_DIFF: &str = "DATE_DIFF takes 'second', 'minute', 'hour', 'day', 'month', 'quarter' or 'year' and two times, such as \
+                         DATE_DIFF('hour', started_at, ended_at); for weeks write DATE_DIFF('day', a, b) // 7";
 
 struct Dates<'a> {
     types: &'a Types,
@@ -86,13 +91,13 @@ impl Dates<'_> {
             Expr::Extract { field: DateTimeField::Epoch, expr, .. } if self.is_duration(expr) => {
                 Ok(parsed(&format!("(CAST(({expr}) AS BIGINT) / 1000000.0)")))
             }
-            Expr::Function(function) => Ok(self.function(function)),
+            Expr::Function(function) => self.function(function),
             _ => Ok(None),
         }
     }
 
-    fn function(&self, function: &Function) -> Option<Expr> {
-        match (function.name.to_string().to_ascii_lowercase().as_str(), &arguments_of(function)[..]) {
+    fn function(&self, function: &Function) -> Result<Option<Expr>, String> {
+        let replacement = match (function.name.to_string().to_ascii_lowercase().as_str(), &arguments_of(function)[..]) {
             (part @ ("year" | "quarter" | "month" | "week" | "day" | "hour" | "minute" | "second"), [value]) => {
                 parsed(&format!("EXTRACT({part} FROM {value})"))
             }
@@ -100,11 +105,14 @@ impl Dates<'_> {
             ("date_part" | "datepart", [part, value]) if self.is_duration(value) && text_of(part) == Some("epoch") => {
                 parsed(&format!("(CAST(({value}) AS BIGINT) / 1000000.0)"))
             }
-            ("date_diff" | "datediff", [part, from, to]) if text_of(part)?.eq_ignore_ascii_case("day") => {
-                parsed(&format!("({} - {})", days(to), days(from)))
+            ("date_diff" | "datediff", [unit, from, to]) => {
+                let [from, to] = [count_of(unit, from)?, count_of(unit, to)?];
+                parsed(&format!("({to} - {from})"))
             }
+            ("date_diff" | "datediff", _) => return Err(DATE_DIFF.to_owned()),
             _ => None,
-        }
+        };
+        Ok(replacement)
     }
 
     /// Whether an expression is the difference of two times.
@@ -134,8 +142,31 @@ impl Dates<'_> {
     }
 }
 
+/// The number of a unit since a fixed time: differences of it are the boundaries of the unit between two times.
+fn count_of(unit: &Expr, time: &Expr) -> Result<String, String> {
+    let unit = text_of(unit).ok_or(DATE_DIFF)?.to_ascii_lowercase();
+    let time =
+        text_of(time).map_or_else(|| short(time), |text| Ok(format!("TIMESTAMP '{}'", text.replace('\'', "''"))))?;
+    // A date has no hours in polars.
+    let part = |part: &str| format!("CAST(EXTRACT({part} FROM CAST(({time}) AS TIMESTAMP)) AS BIGINT)");
+    let days = days(&time);
+    let hours = || format!("({days} * 24 + {})", part("hour"));
+    let minutes = || format!("({} * 60 + {})", hours(), part("minute"));
+    match unit.strip_suffix('s').unwrap_or(&unit) {
+        "year" => Ok(part("year")),
+        "quarter" => Ok(format!("({} * 4 + {})", part("year"), part("quarter"))),
+        "month" => Ok(format!("({} * 12 + {})", part("year"), part("month"))),
+        "day" => Ok(days),
+        "hour" => Ok(hours()),
+        "minute" => Ok(minutes()),
+        "second" => Ok(format!("({} * 60 + {})", minutes(), part("second"))),
+        // Versions of DuckDB differ in whether whole weeks or Mondays are counted.
+        _ => Err(DATE_DIFF.to_owned()),
+    }
+}
+
 /// The days of a date since 1970.
-fn days(date: &Expr) -> String {
+fn days(date: impl std::fmt::Display) -> String {
     format!("CAST(CAST(CAST(({date}) AS DATE) AS INTEGER) AS BIGINT)")
 }
 

@@ -6,6 +6,7 @@ mod dates;
 mod durations;
 mod error;
 mod explained;
+mod forms;
 mod groups;
 mod joins;
 mod lists;

@@ -62,6 +62,9 @@ fn of_function(function: &Function, expr: &Expr, types: &Types) -> Result<Option
             Ok(digits) if (-15..=15).contains(&digits) => round(value, digits),
             _ => Err("the second argument of ROUND has to be a number from -15 to 15".to_owned()),
         },
+        // polars takes the number first.
+        ("log", [base, value]) => Ok(parsed(&format!("LOG({value}, {base})"))),
+        ("log", [value]) => Ok(parsed(&format!("LOG10({value})"))),
         ("strpos" | "instr", [text, part]) => position(text, part),
         ("date_part", _) => Ok(parsed(&as_number(expr))),
         ("sum" | "total" | "avg", [value]) if types.is_boolean(value) => {
@@ -96,10 +99,11 @@ fn as_number(expr: &Expr) -> String {
     }
 }
 
-fn short(expr: &Expr) -> Result<String, String> {
+/// The text of an expression that a rewrite repeats: expressions in each other would double its length each time.
+pub(super) fn short(expr: &Expr) -> Result<String, String> {
     let text = expr.to_string();
     if text.len() > MAX_REPEATED {
-        return Err("this expression in ROUND, %, STRPOS or IN is too long".to_owned());
+        return Err("this expression in ROUND, %, STRPOS, IN, DATE_TRUNC or DATE_DIFF is too long".to_owned());
     }
     Ok(text)
 }

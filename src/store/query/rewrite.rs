@@ -11,15 +11,16 @@ use sqlparser::ast::{
 
 use super::dates::rewrite_dates;
 use super::error::Error;
+use super::forms::form_of;
 use super::groups::aliases_of;
 use super::joins::rewrite_joins;
 use super::lists::without_empty_lists;
 use super::names::{arguments_of, contains_aggregate, is_aggregate};
-use super::numbers::{number, wide};
+use super::numbers::{number, short, wide};
 use super::orders::nulls_last;
 use super::parse::{parsed, parsed_query, text_of};
 use super::scope::Tables;
-use super::types::Types;
+use super::types::{Temporal, Types, temporal};
 use super::visit::{change_expressions, visit_mut};
 use super::windows::{insert_named_window, window};
 
@@ -195,6 +196,16 @@ impl Rewriter<'_> {
                 Some(unit) => truncated(unit, value).map(Some),
                 None => Ok(None),
             },
+            ("strftime", [value, form]) => match text_of(form) {
+                Some(form) => {
+                    let form = form_of(form).replace('\'', "''");
+                    let is_date = temporal(value, self.types) == Some(Temporal::Date);
+                    // polars writes no time of a date.
+                    let value = if is_date { format!("CAST({value} AS TIMESTAMP)") } else { value.to_string() };
+                    Ok(parsed(&format!("STRFTIME({value}, '{form}')")))
+                }
+                None => Ok(None),
+            },
             ("percentile_cont", [quantile]) => {
                 let [order] = &function.within_group[..] else { return Ok(None) };
                 // polars takes a number only.
@@ -254,19 +265,21 @@ fn interval_in_words(interval: &Interval) -> Option<Expr> {
 
 /// `DATE_TRUNC`: a date for units of a day and more, as in Spark, else a time.
 fn truncated(unit: &str, value: &Expr) -> Result<Expr, String> {
+    let value = short(value)?;
     let days = format!("CAST(CAST({value} AS DATE) AS INTEGER)");
     let sql = match unit.to_ascii_lowercase().as_str() {
         "day" => format!("CAST({value} AS DATE)"),
         "week" => format!("CAST({days} - DATE_PART('isodow', {value}) + 1 AS DATE)"),
         "month" => format!("CAST({days} - DATE_PART('day', {value}) + 1 AS DATE)"),
         "year" => format!("CAST({days} - DATE_PART('doy', {value}) + 1 AS DATE)"),
+        // Unlike CONCAT, || of NULL is NULL.
         "quarter" => format!(
-            "DATE(CONCAT(STRFTIME({value}, '%Y'), '-', CASE DATE_PART('quarter', {value}) WHEN 1 THEN '01' WHEN 2 THEN '04' WHEN 3 \
-             THEN '07' ELSE '10' END, '-01'), '%Y-%m-%d')"
+            "DATE(STRFTIME({value}, '%Y-') || CASE DATE_PART('quarter', {value}) WHEN 1 THEN '01' WHEN 2 THEN '04' WHEN 3 THEN '07' ELSE \
+             '10' END || '-01', '%Y-%m-%d')"
         ),
-        "hour" => of_time(value, "%Y-%m-%d %H:00:00+0000"),
-        "minute" => of_time(value, "%Y-%m-%d %H:%M:00+0000"),
-        "second" => of_time(value, "%Y-%m-%d %H:%M:%S+0000"),
+        "hour" => of_time(&value, "%Y-%m-%d %H:00:00+0000"),
+        "minute" => of_time(&value, "%Y-%m-%d %H:%M:00+0000"),
+        "second" => of_time(&value, "%Y-%m-%d %H:%M:%S+0000"),
         _ => {
             return Err(format!(
                 "DATE_TRUNC takes second, minute, hour, day, week, month, quarter or year, not {unit}"
@@ -276,7 +289,7 @@ fn truncated(unit: &str, value: &Expr) -> Result<Expr, String> {
     parsed(&sql).ok_or_else(|| format!("DATE_TRUNC cannot be used with {value}"))
 }
 
-fn of_time(value: &Expr, form: &str) -> String {
+fn of_time(value: &str, form: &str) -> String {
     format!("STRPTIME(STRFTIME({value}, '{form}'), '%Y-%m-%d %H:%M:%S%z')")
 }
 

@@ -214,6 +214,26 @@ mod tests {
     }
 
     #[test]
+    fn a_row_without_a_time_is_in_no_period() {
+        let of_turns = "SELECT NULLIF(occurred_at, TIMESTAMP '2026-11-01 12:00:00') AS at FROM turns";
+        for unit in ["second", "minute", "hour", "day", "week", "month", "quarter", "year"] {
+            let sql = format!(
+                "SELECT t IS NULL AS x, COUNT(*) AS n FROM (SELECT DATE_TRUNC('{unit}', at) AS t FROM ({of_turns})) GROUP BY t IS NULL ORDER BY x"
+            );
+            assert_eq!(answer(&sql), "false,3;true,1", "{unit}");
+        }
+    }
+
+    /// Each level repeats its expression twice or more.
+    #[test]
+    fn times_in_each_other_are_refused_before_they_take_the_memory() {
+        for (start, end) in [("DATE_TRUNC('week', ", ")"), ("day + DATE_DIFF('second', ", ", occurred_at)")] {
+            let nested = format!("{}day{}", start.repeat(20), end.repeat(20));
+            assert!(answer(&format!("SELECT {nested} FROM turns")).contains("is too long"), "{start}");
+        }
+    }
+
+    #[test]
     fn quantiles_have_the_names_of_the_standard() {
         for (sql, expected) in [
             ("SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY tokens) FROM turns", "3.0"),

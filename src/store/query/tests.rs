@@ -339,6 +339,10 @@ fn numbers_are_those_of_other_engines() {
             "2,3,0,2",
         ),
         ("SELECT SUBSTR('abcde', -3) AS a, SUBSTR('abcde', -3, 2) AS b", "cde,cd"),
+        (
+            "SELECT ROUND(LOG(2, 8), 6) AS a, ROUND(LOG(tokens + 3, 64), 6) AS b, LOG(100) AS c FROM tool_calls WHERE tool = 'Bash' AND tokens > 1",
+            "3.0,2.0,2.0",
+        ),
         ("SELECT 1e3 AS a, NULL IS NOT TRUE AS b, UPPER('x') AS c", "1000.0,true,X"),
         ("SELECT INITCAP('a') AS a", "no function INITCAP"),
     ]);
@@ -362,6 +366,22 @@ fn dates_are_compared_with_texts_and_subtracted() {
         ("EXTRACT(epoch FROM (at - TIMESTAMP '2026-03-01 09:59:00')) AS d", "60.0"),
         ("CAST(day AS DATE) + 1 AS d, YEAR(at) AS y", "2026-03-02,2026"),
         ("DATE_DIFF('day', DATE '2026-02-01', at) AS d", "28"),
+        ("DATE_DIFF('hours', DATE '2026-02-28', at) AS d", "34"),
+        ("DATE_DIFF('hour', TIMESTAMP '1969-12-31 23:59:00', TIMESTAMP '1970-01-01 00:01:00') AS d", "1"),
+        ("DATE_DIFF('minute', at, TIMESTAMP '2026-03-01 09:58:59.9') AS d", "-2"),
+        ("DATE_DIFF('second', TIMESTAMP '2026-02-28 23:59:59.9', at) AS d", "36001"),
+        (
+            "DATE_DIFF('second', '2026-03-01 09:59:59.9', at) AS d, DATE_DIFF('second', CAST(day AS DATE), CAST(day AS DATE) + 1) AS e",
+            "1,86400",
+        ),
+        ("DATE_DIFF('month', DATE '2026-03-31', DATE '2025-04-01') AS d", "-11"),
+        ("DATE_DIFF('quarter', DATE '2025-12-31', at) AS d, DATE_DIFF('year', at, DATE '2024-12-31') AS e", "1,-2"),
+        ("DATE_DIFF('hour', NULLIF(at, at), at) AS d", "-"),
+        ("DATE_DIFF('week', day, at) AS d", "DATE_DIFF takes 'second', 'minute', 'hour', 'day', 'month',"),
+        ("DATEDIFF(day, at) AS d", "DATE_DIFF takes 'second'"),
+        ("STRFTIME(at, '%f %g %n %x %%f') AS d", "000000 000 000000000 2026-03-01 %f"),
+        ("STRFTIME(CAST(at AS DATE), '%Y %H') AS d, DATE_DIFF('hour', day, at) AS e", "2026 00,10"),
+        ("STRFTIME(at + INTERVAL '1 second', '%c%z') AS d", "2026-03-01 10:00:01+00"),
     ] {
         assert!(answer(&of_days(columns)).starts_with(expected), "{columns}: {}", answer(&of_days(columns)));
     }
