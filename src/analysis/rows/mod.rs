@@ -49,7 +49,7 @@ pub use projects::ProjectNames;
 pub(super) use projects::{is_named, shown_project};
 pub(super) use report_rows::{Context, Extended, NONE, ReportRows, Sessions, Table, Top, Where};
 pub(super) use response_times::{end_of, pause_before, start_of};
-pub(super) use session_key::{KEY, Key, SESSION_KEY, distinct_sessions, ends_of_shortened};
+pub(super) use session_key::{KEY, Key, SESSION_KEY, beginning_of_id, both_ends_of_id, distinct_sessions};
 pub(super) use sorted::Sorted;
 pub use sums::round;
 pub(super) use sums::{

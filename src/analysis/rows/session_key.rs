@@ -13,11 +13,18 @@ pub(in crate::analysis) type Key = (String, String);
 /// The column of one value that identifies the session of a row, where a measure counts sessions.
 pub(in crate::analysis) const SESSION_KEY: &str = "session_key";
 
-/// The beginning and the end of an id that a terminal has no space for: `01a1f9…`, `swebench…10920`, in ASCII `swebench...10920` in
-/// tables and `swebench~10920` in the overview.
-pub(in crate::analysis) fn ends_of_shortened(text: &str) -> Option<(&str, &str)> {
-    let ends = ["…", "...", "~"].iter().find_map(|sign| text.split_once(*sign));
-    ends.filter(|(first, _)| !first.is_empty())
+/// What stands for the part of an id that a terminal has no space for: `…`, in ASCII `...` in tables and `~` in the overview.
+const SIGNS: [&str; 3] = ["…", "...", "~"];
+
+/// The beginning of an id that may be cut at its end, as in `01a1f9…`.
+pub(in crate::analysis) fn beginning_of_id(text: &str) -> &str {
+    SIGNS.iter().find_map(|sign| text.strip_suffix(sign)).unwrap_or(text)
+}
+
+/// The beginning and the end of a shortened id: `swebench…10920`.
+pub(in crate::analysis) fn both_ends_of_id(text: &str) -> Option<(&str, &str)> {
+    let ends = SIGNS.iter().find_map(|sign| text.split_once(*sign));
+    ends.filter(|(first, last)| !first.is_empty() && !last.is_empty())
 }
 
 /// The number of distinct sessions whose rows fulfil a condition.

@@ -13,8 +13,8 @@ use crate::analysis::failures::frame::{FAILURE_CLASS, failures};
 use crate::analysis::outcomes::frame::{OUTCOME_PASSED, OUTCOME_TASK, OUTCOME_TRIAL, outcomes_of_sessions};
 use crate::analysis::outcomes::sets::set_of_task;
 use crate::analysis::rows::{
-    CostBasis, KEY, NONE, ReportRows, SEPARATOR, Sessions, WeekStart, ends_of_shortened, escaped, has_entry, is_named,
-    known_sum, matches,
+    CostBasis, KEY, NONE, ReportRows, SEPARATOR, Sessions, WeekStart, beginning_of_id, both_ends_of_id, escaped,
+    has_entry, is_named, known_sum, matches,
 };
 use crate::base::time::{DAY_MICROS, Time};
 use crate::store::frames::{Frames, sessions, time_value, tool_calls, turns};
@@ -101,13 +101,19 @@ impl Grouping {
         if text.is_empty() || text.contains('*') {
             return Ok(Cow::Borrowed(text));
         }
-        let is_whole = matches(self.dimension("session")?, text)?;
-        let whole = self.rows.clone().filter(is_whole).select(KEY.map(col)).limit(1).collect()?;
-        Ok(match ends_of_shortened(text) {
-            _ if whole.height() > 0 => Cow::Borrowed(text),
-            Some((first, last)) => Cow::Owned(format!("{first}*{last}*")),
-            None => Cow::Owned(format!("{text}*")),
-        })
+        let shortened = match both_ends_of_id(text) {
+            // What is shortened may itself be the beginning of an id.
+            Some((first, last)) => vec![format!("{first}*{last}"), format!("{first}*{last}*")],
+            None => vec![format!("{}*", beginning_of_id(text))],
+        };
+        for pattern in [Cow::Borrowed(text)].into_iter().chain(shortened.into_iter().map(Cow::Owned)) {
+            let is_match = matches(self.dimension("session")?, &pattern)?;
+            let found = self.rows.clone().filter(is_match).select(KEY.map(col)).limit(1).collect()?;
+            if found.height() > 0 {
+                return Ok(pattern);
+            }
+        }
+        Ok(Cow::Borrowed(text))
     }
 
     /// Whether a row is in a project or a repository: by the whole value or by the last part of it. The overview names a project by

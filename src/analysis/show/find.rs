@@ -2,7 +2,7 @@
 
 use polars::prelude::*;
 
-use crate::analysis::rows::{Frames, ends_of_shortened, newest_first};
+use crate::analysis::rows::{Frames, beginning_of_id, both_ends_of_id, newest_first};
 use crate::store::frames::sessions;
 
 /// The number of sessions that a message lists.
@@ -162,7 +162,7 @@ pub fn find(tables: &Frames, text: &str, runtime: Option<&str>) -> Result<Sessio
         }
     }
     if found.is_empty() {
-        found = matching(&|id, _| id.starts_with(text));
+        found = matching(&|id, _| id.starts_with(beginning_of_id(text)));
         if found.len() > 1 {
             return Err(Error::Ambiguous { text: text_of(), found });
         }
@@ -174,7 +174,7 @@ pub fn find(tables: &Frames, text: &str, runtime: Option<&str>) -> Result<Sessio
             return Err(Error::Log { text: text_of(), found });
         }
     }
-    if let Some((first, last)) = ends_of_shortened(text).filter(|_| found.is_empty()) {
+    if let Some((first, last)) = both_ends_of_id(text).filter(|_| found.is_empty()) {
         let after =
             |id: &str, is_like: fn(&str, &str) -> bool| id.strip_prefix(first).is_some_and(|rest| is_like(rest, last));
         // What is shortened may itself be the beginning of the id.
@@ -264,7 +264,8 @@ mod tests {
                 "2 sessions have an id like \"run…-11\": {listed}; the number of one in `agentlogs sessions` names it"
             ))
         );
-        for text in ["…11x", "run…", "run…z", "ru-…11x"] {
+        assert_eq!(found("run-2026-f…").as_deref(), Ok(ids[3]));
+        for text in ["…11x", "run…z", "ru-…11x"] {
             assert!(found(text).unwrap_err().starts_with("no session"), "{text}");
         }
     }
