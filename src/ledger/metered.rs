@@ -8,7 +8,7 @@ use super::renumber::NewIndexes;
 use crate::base::rows::Rows;
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
-use crate::model::session::{Capabilities, Identity, SessionResult, Tokens, Total, Turn};
+use crate::model::session::{Capabilities, Identity, NEGLIGIBLE_USD, SessionResult, Tokens, Total, Turn};
 
 /// Two logs name the times of one response at most so many milliseconds apart.
 const SAME_TIME_MS: i64 = 60_000;
@@ -39,6 +39,9 @@ pub(super) fn join_metered(parts: &mut [SessionPart]) {
     if shows_calls {
         parts.iter_mut().filter(|part| is_metered(part)).for_each(|part| remove_calls(&mut part.session));
     }
+    for part in parts.iter_mut().filter(is_log) {
+        requests.remove_paid(&mut part.session.totals);
+    }
     if has_all && !requests.all.is_empty() {
         let sum = requests.sum();
         for part in parts.iter_mut().filter(is_log) {
@@ -65,6 +68,7 @@ struct Request {
     identity: Identity,
     occurred_at: Option<Time>,
     tokens: Tokens,
+    cost: Option<f64>,
 }
 
 impl Requests {
@@ -78,8 +82,12 @@ impl Requests {
             for id in [&turn.message_id, &turn.request_id].into_iter().flatten() {
                 self.by_id.entry(id.clone()).or_insert(index);
             }
-            let request =
-                Request { identity: turn.identity.clone(), occurred_at: turn.occurred_at, tokens: turn.tokens.get() };
+            let request = Request {
+                identity: turn.identity.clone(),
+                occurred_at: turn.occurred_at,
+                tokens: turn.tokens.get(),
+                cost: turn.cost.as_deref().map(|cost| cost.total),
+            };
             match request.occurred_at {
                 Some(time) => self.by_time.push((time, index)),
                 None => self.undated.push(index),
@@ -140,6 +148,21 @@ impl Requests {
     fn sum(&self) -> Tokens {
         self.all.iter().fold(Tokens::UNKNOWN, |sum, request| sum.plus(request.tokens))
     }
+
+    /// Removes the cost of totals that the requests have. One without tokens would be a row beside them: what it has more than they
+    /// remains, unless a request without a cost may be a part of it.
+    fn remove_paid(&self, totals: &mut [Total]) {
+        let paid: f64 = self.all.iter().filter_map(|request| request.cost).sum();
+        let have_all_costs = self.all.iter().all(|request| request.cost.is_some());
+        for total in totals {
+            let Some(cost) = total.cost else { continue };
+            if cost <= paid + NEGLIGIBLE_USD {
+                total.remove_cost();
+            } else if !total.has_tokens() {
+                total.cost = have_all_costs.then_some(cost - paid);
+            }
+        }
+    }
 }
 
 /// Removes the calls of a log of requests: another log has them with more.
@@ -154,6 +177,7 @@ fn remove_smaller_totals(totals: &mut [Total], sum: Tokens) {
         let mut kinds = total.tokens().kinds().into_iter().zip(sum.kinds());
         if kinds.any(|(stated, sum)| stated.is_some() && stated < sum) {
             total.models = Vec::new();
+            total.cost = None;
         }
     }
 }

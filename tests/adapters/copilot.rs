@@ -1,8 +1,10 @@
 //! Copilot's events.
 
+use agentlogs::ledger::costs::price;
 use agentlogs::model::session::Status;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::{Grain, Tables, Usage};
+use agentlogs::prices::Catalog;
 
 use super::{sessions_at, tables};
 use crate::settled;
@@ -277,4 +279,134 @@ fn the_store_fills_the_log() {
         (tables.sessions[0].turns, tables.sessions[0].session.repository.as_deref()),
         (Some(3), Some("github.com/acme/shop"))
     );
+}
+
+/// A shutdown with the credits of its models, and of the session.
+fn billed(second: u32, models: &[(&str, u32, u32, u64)], session: u64) -> String {
+    let metric = |(model, input, output, credits): &(&str, u32, u32, u64)| {
+        format!(
+            r#""{model}":{{"totalNanoAiu":{credits}000000000,"requests":{{"count":1}},"usage":{{"inputTokens":{input},"outputTokens":{output}}}}}"#
+        )
+    };
+    let metrics = models.iter().map(metric).collect::<Vec<_>>().join(",");
+    let data = format!(
+        r#"{{"shutdownType":"routine","totalNanoAiu":{session}000000000,"totalApiDurationMs":{second}000,"codeChanges":{{"linesAdded":{second},"linesRemoved":0}},"modelMetrics":{{{metrics}}}}}"#
+    );
+    event("session.shutdown", second, &data)
+}
+
+fn checkpoint(second: u32, credits: u64) -> String {
+    event("session.usage_checkpoint", second, &format!(r#"{{"totalNanoAiu":{credits}000000000}}"#))
+}
+
+/// The reported and the stated cost of the only session, in cents.
+fn cents(tables: &Tables) -> (Option<f64>, Option<f64>) {
+    let [row] = tables.sessions.as_slice() else { panic!("{} sessions", tables.sessions.len()) };
+    let cents = |cost: Option<f64>| cost.map(|cost| (cost * 1e6).round() / 1e4);
+    (cents(row.money.cost), cents(row.money.reported))
+}
+
+fn priced(lines: &[String]) -> Tables {
+    let mut tables = tables_of(lines);
+    price(&mut tables, Catalog::built_in());
+    tables
+}
+
+/// A credit is a cent. A 0 is no cost: these requests are not billed in credits.
+#[test]
+fn credits_are_reported_costs() {
+    let (a, b) = ("claude-sonnet-4.6", "gpt-5.4-mini");
+    let tables = priced(&[message(1, a, 7), billed(4, &[(a, 900, 7, 30), (b, 800, 5, 2)], 32)]);
+    assert_eq!(cents(&tables), (Some(32.0), Some(32.0)));
+    let of_model = |name: &str| {
+        let rows = tables.turns.iter().filter(|row| row.turn.model.as_deref() == Some(name));
+        (rows.filter_map(|row| row.money.cost).sum::<f64>() * 100.0).round()
+    };
+    assert_eq!((of_model(a), of_model(b)), (30.0, 2.0));
+    // What the session has beyond its models.
+    assert_eq!(cents(&priced(&[message(1, a, 7), billed(4, &[(a, 900, 7, 30)], 33)])).0, Some(33.0));
+    assert_eq!(cents(&priced(&[message(1, a, 7), billed(4, &[(a, 900, 7, 0)], 33)])).0, Some(33.0));
+    // 900 tokens at 3 dollars per million, and 7 at 15.
+    assert_eq!(cents(&priced(&[message(1, a, 7), billed(4, &[(a, 900, 7, 0)], 0)])), (Some(0.2805), None));
+}
+
+/// The counts of newer versions go on from those of the process before, those of older ones begin at 0.
+#[test]
+fn a_shutdown_contains_an_earlier_one_if_its_counts_do() {
+    let a = "claude-sonnet-4.6";
+    let first = [message(1, a, 70), billed(2, &[(a, 900, 70, 30)], 30)];
+    let second = |end: String| [&first[..], &[event("session.resume", 3, "{}"), message(4, a, 90), end]].concat();
+    let facts = |tables: &Tables| {
+        let row = &tables.sessions[0];
+        (row.tokens.input, row.tokens.output, cents(tables).0, row.api_duration_ms, row.lines_added, row.usage)
+    };
+    let goes_on = priced(&second(billed(5, &[(a, 2000, 160, 70)], 70)));
+    assert_eq!(facts(&goes_on), (Some(2000), Some(160), Some(70.0), Some(5000), Some(5), Usage::Exact));
+    let begins = priced(&second(billed(5, &[(a, 2000, 90, 40)], 40)));
+    assert_eq!(facts(&begins), (Some(2900), Some(160), Some(70.0), Some(7000), Some(7), Usage::Exact));
+    // Nothing was asked after it was resumed.
+    let idle = [&first[..], &[event("session.resume", 3, "{}"), billed(5, &[(a, 900, 70, 30)], 30)]].concat();
+    assert_eq!(facts(&priced(&idle)), (Some(900), Some(70), Some(30.0), Some(5000), Some(5), Usage::Exact));
+}
+
+/// A process that was killed has the credits of its last checkpoint.
+#[test]
+fn checkpoints_are_the_cost_of_a_killed_process() {
+    let a = "claude-sonnet-4.6";
+    let killed = [message(1, a, 70), checkpoint(2, 20), message(3, a, 30), checkpoint(4, 30)];
+    let tables = priced(&killed);
+    assert_eq!((cents(&tables).0, tables.sessions[0].usage), (Some(30.0), Usage::LowerBound));
+    assert_eq!(counts(&tables), [None, Some(100), None, None]);
+    let end =
+        [event("session.resume", 5, "{}"), message(6, a, 90), checkpoint(7, 70), billed(8, &[(a, 900, 90, 40)], 70)];
+    let tables = priced(&[&killed[..], &end].concat());
+    assert_eq!((cents(&tables).0, counts(&tables)[1]), (Some(70.0), Some(190)));
+    // A process that goes on, after one that ended.
+    let running = [message(10, a, 5), checkpoint(11, 75)];
+    let tables = priced(&[&killed[..], &end, &running].concat());
+    assert_eq!((cents(&tables).0, tables.sessions[0].usage), (Some(75.0), Usage::LowerBound));
+    assert_eq!(counts(&tables)[1], Some(195));
+}
+
+/// A recording, the session's own log and its store state the same credits.
+#[test]
+fn credits_in_several_logs_count_once() {
+    let a = "claude-sonnet-4.6";
+    let start = event("session.start", 0, r#"{"sessionId":"s"}"#);
+    let lines = [message(1, a, 7), checkpoint(2, 20), message(3, a, 9), checkpoint(4, 30)];
+    let with_caches = r#""outputTokens":16,"cacheReadTokens":1400,"cacheWriteTokens":400"#;
+    let end = billed(5, &[(a, 2000, 16, 30)], 30).replace(r#""outputTokens":16"#, with_caches);
+    let killed = [std::slice::from_ref(&start), &lines[..]].concat().join("\n");
+    let ended = [&[start], &lines[..], &[end]].concat().join("\n");
+    let recording = [&lines[..], &[result(9, 0)]].concat().join("\n");
+    let cut = lines[..3].join("\n");
+    let in_store = |costs: [Option<u32>; 2]| {
+        let row = |(index, cost): (u32, Option<u32>)| {
+            let row =
+                request(index + 1, "s", [7, 9][index as usize], &format!("\"m{}\"", index * 2 + 1), index * 2 + 1);
+            let cost = cost.map_or_else(|| "null".to_owned(), |cost| format!("{cost}000000000"));
+            row.replace("\"model\":\"m\"", &format!("\"model\":\"{a}\",\"total_nano_aiu\":{cost}"))
+        };
+        (0..).zip(costs).map(row).collect::<Vec<_>>().join("\n")
+    };
+    let of = |logs: &[&String]| {
+        let mut tables = tables(logs);
+        price(&mut tables, Catalog::built_in());
+        cents(&tables).0
+    };
+    let store = in_store([Some(20), Some(10)]);
+    for log in [&killed, &ended] {
+        assert_eq!(of(&[log]), Some(30.0));
+        assert_eq!((of(&[log, &recording]), of(&[&recording, log])), (Some(30.0), Some(30.0)));
+        assert_eq!((of(&[log, &store]), of(&[&store, log])), (Some(30.0), Some(30.0)));
+        assert_eq!(of(&[&recording, log, &store]), Some(30.0));
+    }
+    assert_eq!((of(&[&recording]), of(&[&store])), (Some(30.0), Some(30.0)));
+    // The store of a version without costs: a cost of no request is no row beside them.
+    let computed = of(&[&in_store([None, None])]);
+    assert!(computed.is_some_and(|cost| cost < 30.0));
+    assert_eq!(of(&[&killed, &in_store([None, None])]), computed);
+    assert_eq!(of(&[&recording, &cut]), Some(30.0));
+    let late = [recording.clone(), checkpoint(10, 30)].join("\n");
+    assert_eq!(of(&[&late]), Some(30.0));
 }

@@ -297,6 +297,12 @@ fn spans_in_a_file_are_requests() {
     assert_eq!((row.session.runtime.as_ref(), row.session.session_id.as_str()), ("copilot", SESSION));
     assert_eq!((row.tokens.kinds(), row.tool_calls), ([Some(480), Some(24), Some(120), Some(0)], Some(1)));
     assert_eq!(row.session.runtime_version.as_deref(), Some("1.0.84"));
+    // A credit is a cent.
+    let billed = lines
+        .join("\n")
+        .replace("\"gen_ai.usage.output", "\"github.copilot.nano_aiu\":3000000000,\"gen_ai.usage.output");
+    let costs = tables(&[billed]).turns.into_iter().map(|row| row.turn.cost.map(|cost| cost.total));
+    assert_eq!(costs.collect::<Vec<_>>(), [Some(0.03); 3]);
     let agents: Vec<_> = all.turns.iter().map(|row| row.turn.agent.as_deref()).collect();
     assert_eq!(agents, [None, Some("explore"), None]);
     // Beside the log of a killed process, which has outputs only.

@@ -1,5 +1,6 @@
 //! What several adapters share.
 
+pub(crate) mod ai_credits;
 pub(crate) mod at;
 pub(crate) mod blocks;
 pub mod builder;

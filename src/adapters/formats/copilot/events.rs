@@ -2,8 +2,8 @@
 //! them, and its store `~/.copilot/session-store.db` (docs/formats/copilot.md#copilot-events).
 //!
 //! A message contains only its output tokens. All other counts are in `session.shutdown`: its input includes cache reads and
-//! cache writes, its output includes reasoning. The counts of a process that resumes a session begin at 0, so several
-//! shutdowns add up. The totals of the session are running totals over its processes, as the ledger expects. A recording ends with a
+//! cache writes, its output includes reasoning. The counts of a process that resumes a session begin at 0, or go on from those of the
+//! process before ([`session`]). The totals of the session are running totals over its processes, as the ledger expects. A recording ends with a
 //! `result`, which alone names the session. The store has each request with all of its counts: see `store`.
 //!
 //! # `copilot-events`
@@ -16,7 +16,8 @@
 //! | --- | --- |
 //! | session, version, cwd, branch | `session.start`: `sessionId`, `copilotVersion`, `context.cwd`, `branch` |
 //! | turn | `assistant.message`, one per `apiCallId`: `model`, `outputTokens`; no other counts are logged for a response |
-//! | total | `session.shutdown.modelMetrics` by model: `inputTokens` minus both caches, `outputTokens`, `cacheReadTokens`, `cacheWriteTokens`, `reasoningTokens`; several shutdowns add up |
+//! | total | `session.shutdown.modelMetrics` by model: `inputTokens` minus both caches, `outputTokens`, `cacheReadTokens`, `cacheWriteTokens`, `reasoningTokens`; several shutdowns add up, unless the later one contains the earlier one |
+//! | cost | AI credits of a cent each, if above 0: `totalNanoAiu`, billionths of a credit, of `session.shutdown` and its `modelMetrics`, and of the last `session.usage_checkpoint` of a process that was killed |
 //! | compaction | `session.compaction_complete`, and a turn if it has `compactionTokensUsed`. The total of its process may leave it out: then the outputs of the messages alone add up to the total's output, and the turn counts beside the total |
 //! | model | of the message, else of `session.model_change`, `session.tools_updated` or `session.start` |
 //! | call | `toolRequests`, `tool.execution_start` and `_complete`; exit code from the result or `exited with exit code N`, an `error` unless it is 0, although `success` is `true` |
@@ -28,9 +29,18 @@
 //!
 //! *Exact*: sessions in which every process wrote its shutdown. *Lower bound*: for a process without one (2 of 12 sessions;
 //! github/copilot-cli#3994) only output is known. The shutdown of a later process does not include it, so its messages are added to
-//! the total. *Unknown*: a shutdown whose counts are all 0 (3 of 10). Premium requests are not dollars, so the cost is unknown.
-//! Evidence that input includes the caches, and that shutdowns add up: PanAchy/copilot-arewecooked#45,
-//! getagentseal/codeburn#684.
+//! the total. *Unknown*: a shutdown whose counts are all 0 (3 of 10).
+//!
+//! Evidence that input includes the caches: PanAchy/copilot-arewecooked#45, getagentseal/codeburn#684. Until about 1.0.67 the counts
+//! of each process begin at 0 (PanAchy/copilot-arewecooked#45, github/copilot-cli#3994). In 1.0.80 they contain those of the processes
+//! before (getagentseal/codeburn#946: the last of three is the sum of the store's rows), as its SDK documents it. So a shutdown
+//! contains the one before if no count is smaller, and together they are not less than that one and the messages since
+//! ([restored totals](accounting.md#restored-totals)).
+//!
+//! 1 AI credit is $0.01 (docs.github.com, usage-based billing since June 2026: a budget of $10 covers 1,000 credits), and 10⁹
+//! nano-AIU (github/copilot-sdk; jayparikh/agentviz#108; in openclaw/openclaw#100097 a million input tokens cost 5·10¹¹, $5). A 0 is
+//! that of a plan that is not billed in credits: the cost is computed. The sum in the log never falls from one process to the next where
+//! it has checkpoints (codeburn#946: 19 of 19 sessions). Premium requests are no dollars.
 //!
 //! **A recording** has the same events and ephemeral ones, without `session.start`. Its last record, `result`, names the session:
 //! `sessionId`, `exitCode` (0 is `success`, any other `error`), `usage.sessionDurationMs`, `usage.totalApiDurationMs` and
@@ -38,8 +48,8 @@
 //! are unknown. The session's own log has the same ids, and both count once, as do a recording and a copy that was cut before its end.
 //!
 //! **The store** has each request since 1.0.71: a row of `assistant_usage_events`, with `model`, `input_tokens` minus both caches,
-//! `output_tokens`, `cache_read_tokens`, `cache_write_tokens`, `reasoning_tokens`, `duration_ms`, `finish_reason`, and `agent_id` or
-//! `parent_tool_call_id` of a subagent; `cwd`, `branch` and `repository` are in `sessions`. Its rows are the responses of the log
+//! `output_tokens`, `cache_read_tokens`, `cache_write_tokens`, `reasoning_tokens`, `total_nano_aiu`, `duration_ms`, `finish_reason`, and
+//! `agent_id` or `parent_tool_call_id` of a subagent; `cwd`, `branch` and `repository` are in `sessions`. Its rows are the responses of the log
 //! with the
 //! same `api_call_id`, and have what the log leaves out ([requests beside a log](accounting.md#requests-beside-a-log)).
 
@@ -57,6 +67,7 @@ use crate::json::lines::Line;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 
+mod credits;
 mod records;
 mod session;
 mod store;

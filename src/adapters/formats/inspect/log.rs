@@ -17,18 +17,21 @@
 //! | --- | --- |
 //! | session | a sample in an epoch: `uuid`, else a hash of the time of its first event with `id` and `epoch`, so that both forms of a log have the same; without events, of `eval.created` and `eval.task_id`, which are in the name of `.eval` as well. `id`, `epoch` and the task are labels (`sample`, `epoch`, also as `attempt`, `task`; in `.eval` the task is that of the archive's name) |
 //! | model, version, repository | `eval.model`, `packages.inspect_ai`, `revision.origin`: not in the members of `.eval` |
-//! | turn | each `model` event with output, unless `cache` is `read` (Inspect's own cache, not billed): `model`, `completed`, `working_time`, `stop_reason` |
+//! | turn | each `model` event with output, unless `cache` is `read` (Inspect's own cache, not billed): `model` (`output.fallback.fallback_model` of a request that another model answered), `completed`, `working_time`, `stop_reason`, the effort of its `config` (`reasoning_effort`, else `effort`) |
 //! | tokens | `output.usage`, by the convention whose sum is `total_tokens`: input with or without cached tokens (OpenAI until 2025 with, 5 of 5), output with or without reasoning (Gemini without). Without a total: cached tokens outside of the input, reasoning inside of the output |
 //! | cost | `usage.total_cost` |
+//! | attempts that failed | `error_retries`: their `events`, which begin with the last request of the attempt, and a retry with its `message`. In the log of an evaluation that was run again, they are those of samples of the log before: a request in both counts once, by its `uuid` |
 //! | subagent | requests of a scorer (by its span or step, or `role` `grader`), with the agent `scorer`; events nested in a tool, in older versions |
 //! | call | `tool_calls` of the output, and `tool` events; `error` with an `error`, `approval` is `denied` |
 //! | file change | of `text_editor` and other known tools: the path, and the lines of their texts |
-//! | events | `retries` of a request, `compaction`, `sample_limit` (error), requests that failed without usage (error), refusals |
+//! | events | `retries` of a request, `compaction`, `sample_limit` (error), requests that failed without usage (error, unless they were cancelled), `interrupt` by the user or the system (abort), refusals |
 //! | user turns | the input of the sample, one prompt |
 //! | status | `error` and `limit` of the sample: `error` (an `operator` limit is `aborted`); in an evaluation that was stopped, a sample without scores is `aborted` or `incomplete`; else `success`. Scores are no status |
 //! | verdict | `scores` of the sample, one per scorer: see [docs/verdicts.md](verdicts.md#scores-of-inspect-ai) |
 //!
-//! *Exact*. `messages` and `model_usage` repeat the events and are not read.
+//! *Exact*. *Lower bound*: a sample with attempts that failed, as their earlier requests are not kept, and one with a request that was
+//! cancelled. `messages` and `model_usage` repeat the events and are not read. From Inspect's source: `error_retries`, `interrupt`,
+//! `fallback` and the texts of cancelled requests.
 
 use self::records::Document;
 use self::sample::Sample;

@@ -32,8 +32,9 @@
 //! wrapper of an export: plain `attributes`, `startTime` and `endTime` as seconds and nanoseconds. A `chat` span with usage is one
 //! request by its `gen_ai.response.id`; one without usage is ignored. A span without `gen_ai.conversation.id` is of the conversation
 //! of
-//! its trace; an agent that another one runs is a subagent. These requests have all counts, and fill the session's own log
-//! ([requests beside a log](accounting.md#requests-beside-a-log)). Lines of metrics and events repeat them.
+//! its trace; an agent that another one runs is a subagent. `github.copilot.nano_aiu` of a request is its cost, as in the
+//! [session's own log](#copilot-events); spans of subagents may lack it (github/copilot-cli#4224). These requests have
+//! all counts, and fill that log ([requests beside a log](accounting.md#requests-beside-a-log)). Lines of metrics and events repeat them.
 //!
 //! A span that does not name its operation is a request of its own unless it is inside of a span that does, or around another request:
 //! `ai.generateText` states the sum of its `ai.generateText.doGenerate`. Only requests that are directly inside of each other are known

@@ -102,6 +102,8 @@ pub(super) struct Data<'a> {
     pub(super) total_api_duration_ms: Number,
     pub(super) code_changes: CodeChanges,
     pub(super) model_metrics: Maybe<Pairs<'a, Metric>>,
+    /// The credits of the session so far, also in session.usage_checkpoint.
+    pub(super) total_nano_aiu: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -165,10 +167,11 @@ pub(super) struct EditArguments<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct Metric {
     pub(super) requests: Requests,
     pub(super) usage: Maybe<Usage>,
+    pub(super) total_nano_aiu: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -2,6 +2,8 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
+use self::stated::Stated;
+use super::credits::Credits;
 use super::records::{Checkout, Data, EditArguments, Failure, Record, Request};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::at::At;
@@ -22,6 +24,7 @@ use crate::model::id_hash::IdHash;
 use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult};
 
 mod process;
+mod stated;
 
 /// A subagent that messages or calls belong to.
 #[derive(Debug, Clone, Default)]
@@ -51,6 +54,9 @@ pub(super) struct Session {
     /// The number of requests of these processes.
     requests: Option<i64>,
     has_shutdown: bool,
+    /// What the last process that ended stated.
+    stated: Stated,
+    credits: Credits,
     /// Indexes of the turns of the current process that summarised the conversation.
     summaries: Vec<usize>,
     /// Whether it is a recording that has ended.
@@ -73,6 +79,8 @@ impl Session {
             spent: Vec::new(),
             requests: None,
             has_shutdown: false,
+            stated: Stated::default(),
+            credits: Credits::default(),
             summaries: Vec::new(),
             has_result: false,
             is_unnamed,
@@ -128,6 +136,7 @@ impl Session {
                 event.key = record.id.owned();
                 event.message = data.reason.owned();
             }
+            "session.usage_checkpoint" => self.checkpoint(record, line, damage),
             "session.shutdown" => self.shutdown(record, line, damage),
             // The context, and sums of what other records contain.
             "session.usage_info" | "session.truncation" | "session.compaction_start" | "subagent.completed" => {}

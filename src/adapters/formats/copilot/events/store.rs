@@ -9,12 +9,13 @@ use serde::Deserialize;
 use super::records::Usage;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
+use crate::adapters::shared::ai_credits::dollars;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::repository::of_remote;
 use crate::json::fields::{Count, Number, Text, When};
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
-use crate::model::session::{Capabilities, Identity, SessionResult, Status};
+use crate::model::session::{Capabilities, Cost, Identity, SessionResult, Status};
 use crate::model::sqlite_schema::Table;
 
 /// Each request.
@@ -32,6 +33,7 @@ pub(crate) const USAGE: Table = Table {
         "cache_read_tokens",
         "cache_write_tokens",
         "reasoning_tokens",
+        "total_nano_aiu",
         "duration_ms",
         "finish_reason",
         "api_call_id",
@@ -80,6 +82,7 @@ pub(super) struct Row<'a> {
     cache_read_tokens: Count,
     cache_write_tokens: Count,
     reasoning_tokens: Count,
+    total_nano_aiu: Number,
     duration_ms: Number,
     finish_reason: Text<'a>,
     api_call_id: Text<'a>,
@@ -129,6 +132,7 @@ impl Store {
             reasoning_tokens: row.reasoning_tokens,
         };
         let tokens = usage.tokens(damage);
+        let cost = dollars(row.total_nano_aiu, damage);
         let id = row.session_id.as_str();
         let builder = self.sessions.find_or_add(id, || Builder::new(&self.context, id, line));
         builder.extend_to(row.created_at.0);
@@ -137,6 +141,7 @@ impl Store {
         let index = builder.turn(identity, line);
         let turn = &mut builder.session.turns[index];
         turn.tokens = turn.tokens.get().max(tokens).into();
+        turn.cost = cost.map(Cost::of).or(turn.cost.take());
         turn.message_id = row.api_call_id.owned();
         turn.model = row.model.owned().or_else(|| row.copilot_usage_model.owned());
         turn.effort = row.reasoning_effort.owned();

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use super::usage::Usage;
 use crate::adapters::shared::blocks::TextBlock;
+use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 
@@ -11,6 +12,7 @@ use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Event<'a> {
     pub(super) event: Text<'a>,
+    pub(super) uuid: Text<'a>,
     pub(super) timestamp: When,
     pub(super) completed: When,
     /// In seconds.
@@ -28,6 +30,7 @@ pub(super) struct Event<'a> {
     pub(super) role: Text<'a>,
     pub(super) input: Raw<'a>,
     pub(super) tools: Raw<'a>,
+    pub(super) config: Maybe<Config<'a>>,
     pub(super) output: Maybe<Output<'a>>,
     /// `read`: the response is from Inspect's own cache, and was not billed.
     pub(super) cache: Text<'a>,
@@ -42,6 +45,8 @@ pub(super) struct Event<'a> {
     pub(super) pending: Flag,
     /// Events below a tool or a subtask, in older versions.
     pub(super) events: Raw<'a>,
+    // interrupt
+    pub(super) source: Text<'a>,
     // sample_limit
     pub(super) message: Text<'a>,
     // compaction
@@ -49,12 +54,29 @@ pub(super) struct Event<'a> {
     pub(super) tokens_after: Count,
 }
 
+/// The settings of a request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Config<'a> {
+    pub(super) reasoning_effort: Text<'a>,
+    /// Of Anthropic's models, unless the other one is set.
+    pub(super) effort: Text<'a>,
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Output<'a> {
     pub(super) choices: Vec<Choice<'a>>,
     pub(super) usage: Maybe<Usage>,
+    pub(super) fallback: Maybe<Fallback<'a>>,
     pub(super) error: Text<'a>,
+}
+
+/// Another model than the requested one answered.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Fallback<'a> {
+    pub(super) fallback_model: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -79,6 +101,20 @@ pub(super) struct ToolCall<'a> {
     pub(super) id: Text<'a>,
     pub(super) function: Text<'a>,
     pub(super) arguments: Raw<'a>,
+}
+
+impl Event<'_> {
+    /// The effort of reasoning that was asked for.
+    pub(super) fn effort(&self) -> Option<Symbol> {
+        let config = self.config.get()?;
+        config.reasoning_effort.owned().or_else(|| config.effort.owned())
+    }
+
+    /// The model that answered.
+    pub(super) fn served_by(&self) -> Option<Symbol> {
+        let fallback = self.output.get().and_then(|output| output.fallback.get());
+        fallback.and_then(|fallback| fallback.fallback_model.owned()).or_else(|| self.model.owned())
+    }
 }
 
 /// Why a tool failed.

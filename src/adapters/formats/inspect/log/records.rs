@@ -61,6 +61,8 @@ pub(super) struct SampleRecord<'a> {
     events: Raw<'a>,
     transcript: Maybe<Transcript<'a>>,
     pub(super) error: Maybe<SampleError<'a>>,
+    /// Attempts that failed before the one whose events the sample has.
+    error_retries: Raw<'a>,
     pub(super) limit: Maybe<Limit<'a>>,
     /// In seconds.
     pub(super) total_time: Number,
@@ -74,6 +76,19 @@ impl<'a> SampleRecord<'a> {
         let of_transcript = || self.transcript.get().map_or(Raw::default(), |transcript| transcript.events);
         if self.events.is_empty() { of_transcript().read() } else { self.events.read() }
     }
+
+    /// The attempts that failed, in their order.
+    pub(super) fn failed_attempts(&self) -> Vec<Raw<'a>> {
+        self.error_retries.read()
+    }
+}
+
+/// An attempt that failed, after which the sample ran again. Its events begin with its last request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct FailedAttempt<'a> {
+    pub(super) message: Text<'a>,
+    pub(super) events: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

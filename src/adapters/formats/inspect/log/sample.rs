@@ -4,7 +4,7 @@ use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use super::events::{Event, Message, Output, ToolError, text_of};
-use super::records::{Eval, SampleRecord};
+use super::records::{Eval, FailedAttempt, SampleRecord};
 use super::scores;
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{Context, RecordErrors};
@@ -21,6 +21,9 @@ use crate::model::verdict::Verdict;
 
 /// Retries of one request that become events.
 const MAX_RETRIES: i64 = 100;
+
+/// The errors of requests that were cancelled: by the operator, by a limit, or because the evaluation was stopped.
+const CANCELLED: [&str; 3] = ["Cancelled by operator", "Cancelled by limit", "Cancelled by system"];
 
 /// What the tool for files does.
 #[derive(Debug, Default, Deserialize)]
@@ -94,8 +97,13 @@ impl<'a> Sample<'a> {
         self.builder.extend_to(self.record.completed_at.0);
         let prompt = text_of(self.record.input);
         self.builder.prompt_as(Identity::Session("input".into()), Some(prompt.as_str()));
-        for raw in self.record.events() {
-            let line = places.line_of(raw);
+        // Lines are found in the order of the document, where the attempts that failed come last.
+        let events: Vec<_> = self.record.events().into_iter().map(|raw| (raw, places.line_of(raw))).collect();
+        let attempts = self.record.failed_attempts().into_iter().map(|raw| (raw, places.line_of(raw)));
+        for (raw, line) in attempts.collect::<Vec<_>>() {
+            self.failed_attempt(raw, line, damage);
+        }
+        for (raw, line) in events {
             self.event(raw, line, false, damage);
         }
         self.judge();
@@ -115,6 +123,21 @@ impl<'a> Sample<'a> {
             ..Verdict::default()
         };
         self.builder.session.verdicts = scores::verdicts(record.scores, &of_sample);
+    }
+
+    /// Adds an attempt that failed, and that another one follows.
+    fn failed_attempt(&mut self, raw: Raw<'a>, line: i64, damage: &mut RecordErrors) {
+        let attempt: FailedAttempt<'a> = raw.read();
+        let events: Vec<Raw<'a>> = attempt.events.read();
+        let time = events.last().and_then(|raw| raw.read::<Event<'_>>().timestamp.0);
+        for raw in events {
+            self.event(raw, line, false, damage);
+        }
+        self.scoring_steps = 0;
+        // Its earlier requests are not kept.
+        self.builder.session.under_reports = true;
+        self.builder.event(EventKind::Retry, At { line, time }).message = attempt.message.some().map(brief);
+        self.builder.name_events(None, raw.0);
     }
 
     fn event(&mut self, raw: Raw<'a>, line: i64, is_nested: bool, damage: &mut RecordErrors) {
@@ -142,6 +165,10 @@ impl<'a> Sample<'a> {
                 let row = self.builder.event(EventKind::Compaction, at);
                 row.tokens_before = event.tokens_before.get();
                 row.tokens_after = event.tokens_after.get();
+            }
+            // That of a limit is a `sample_limit` as well.
+            "interrupt" if matches!(event.source.as_str(), "user_cancel" | "system") => {
+                self.builder.event(EventKind::Abort, at).message = event.source.owned();
             }
             "sample_limit" => {
                 let row = self.builder.event(EventKind::Error, at);
@@ -185,16 +212,24 @@ impl<'a> Sample<'a> {
         let error = event.error.text();
         let error = if event.error.is_empty() { output.error.as_str() } else { &error };
         if !error.is_empty() && tokens.total().is_none() {
-            self.builder.event(EventKind::Error, at).message = Some(brief(error));
+            if CANCELLED.contains(&error) {
+                // It may have been billed.
+                self.builder.session.under_reports = true;
+            } else {
+                self.builder.event(EventKind::Error, at).message = Some(brief(error));
+            }
             return;
         }
         let choice = output.choices.first();
         if event.cache.as_str() != "read" && (usage.is_some() || choice.is_some()) {
-            let name = format!("{:?} #{}", time.map(Time::micros), self.requests);
-            let index = self.builder.turn(Identity::Session(name.into()), line);
+            let of_session = || Identity::Session(format!("{:?} #{}", time.map(Time::micros), self.requests).into());
+            // The log of an evaluation that was run again contains requests of the samples that failed before.
+            let of_event = event.uuid.some().map(|uuid| Identity::Global(format!("inspect {uuid}").into()));
+            let index = self.builder.turn(of_event.unwrap_or_else(of_session), line);
             let cost = usage.and_then(|usage| money(usage.total_cost, damage));
             let turn = &mut self.builder.session.turns[index];
-            turn.model = event.model.owned();
+            turn.model = event.served_by();
+            turn.effort = event.effort();
             turn.occurred_at = event.completed.0.or(time);
             turn.duration_ms = milliseconds(event).into();
             turn.message_id = choice.and_then(|choice| choice.message.id.owned());

@@ -13,6 +13,7 @@ use super::spans::{COUNT_NAMES, tokens_of};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
 use crate::adapters::formats::atif::trajectory::runtime_of;
+use crate::adapters::shared::ai_credits::dollars;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::counts_name;
@@ -21,7 +22,7 @@ use crate::base::time::Time;
 use crate::json::fields::{Count, Pairs, Text};
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
-use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, SessionResult, Status, Tokens};
+use crate::model::session::{CallStatus, Capabilities, Cost, EventKind, Identity, SessionResult, Status, Tokens};
 
 const SHOWS: Capabilities = Capabilities::TURNS.and(Capabilities::TOOL_CALLS).and(Capabilities::METERED);
 
@@ -116,6 +117,8 @@ struct Request {
     effort: Option<Symbol>,
     stop_reason: Option<Symbol>,
     tokens: Tokens,
+    /// In US dollars.
+    cost: Option<f64>,
 }
 
 /// The spans of a file.
@@ -268,6 +271,7 @@ fn request_of(attributes: &Attributes<'_, '_>, damage: &mut RecordErrors) -> Req
         effort: attributes.symbol(&["gen_ai.request.reasoning_effort", "github.copilot.reasoning_effort"]),
         stop_reason: reasons.first().and_then(Text::owned),
         tokens: if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens },
+        cost: dollars(attributes.raw(&["github.copilot.nano_aiu"]).read(), damage),
     }
 }
 
@@ -324,6 +328,7 @@ impl Session {
         turn.provider.clone_from(&request.provider);
         turn.effort.clone_from(&request.effort);
         turn.stop_reason.clone_from(&request.stop_reason);
+        turn.cost = request.cost.map(Cost::of).or(turn.cost.take());
         if let Some((name, id)) = agent {
             turn.is_subagent = true;
             (turn.agent, turn.agent_id) = (name.map(Symbol::new), Some(Symbol::new(id)));

@@ -5,22 +5,19 @@ use std::mem;
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
 use super::Session;
+use super::stated::Stated;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::copilot::events::records::Record;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::json::lines::Line;
-use crate::model::session::{Status, Tokens, Total, TotalKind};
+use crate::model::session::{ModelTotal, Status, Tokens, Total, TotalKind, add, add_money};
 
 impl Session {
     /// Ends a process, and adds its tokens to the totals.
     pub(super) fn shutdown(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let data = &record.data;
         let session = &mut self.builder.session;
-        if let Some((added, removed)) = data.code_changes.lines_added.get().zip(data.code_changes.lines_removed.get()) {
-            let before = session.stated_lines.unwrap_or((0, 0));
-            session.stated_lines = Some((before.0 + added, before.1 + removed));
-        }
         session.model = data.current_model.owned().or(session.model.take());
         // A process that the user stopped, or that failed, may still write a routine shutdown.
         if data.shutdown_type.as_str() == "error" {
@@ -28,22 +25,52 @@ impl Session {
         } else if session.status == Status::Incomplete {
             self.builder.succeed();
         }
-        let metrics = usage::present(&data.model_metrics, damage).map_or(&[][..], |metrics| metrics.0.as_slice());
-        let mut totals = Vec::new();
-        for (model, metric) in metrics {
-            let tokens = usage::present(&metric.usage, damage).map_or(Tokens::UNKNOWN, |usage| usage.tokens(damage));
-            self.requests = metric.requests.count.get().map(|it| it + self.requests.unwrap_or(0)).or(self.requests);
-            totals.push((model.as_ref(), tokens));
+        let stated = Stated::new(data, damage);
+        let turns = self.builder.session.turns.iter().skip(self.process);
+        let own = turns.fold(Tokens::UNKNOWN, |sum, turn| sum.plus(turn.tokens.get()));
+        let goes_on = stated.goes_on_from(&self.stated, own);
+        self.credits.shutdown(data.total_nano_aiu, goes_on, damage);
+        let spent = if goes_on { stated.clone().since(&self.stated) } else { stated.clone() };
+        if stated.has_tokens() {
+            self.stated = stated;
         }
-        self.close_process(&totals);
+        self.requests = add(self.requests, spent.requests);
+        if let Some((added, removed)) = spent.lines {
+            let session = &mut self.builder.session;
+            let before = session.stated_lines.unwrap_or((0, 0));
+            session.stated_lines = Some((before.0 + added, before.1 + removed));
+        }
+        self.close_process(&spent.models);
         self.has_shutdown = true;
         self.builder.session.totals.push(Total {
             line: line.number,
             key: record.id.owned().unwrap_or_else(|| hashed_id(line.bytes)),
             kind: TotalKind::Process,
             occurred_at: record.timestamp.0,
-            api_duration_ms: data.total_api_duration_ms.rounded(),
+            api_duration_ms: spent.api_duration_ms,
             turns: self.requests,
+            cost: self.credits.cost(),
+            models: self.spent.clone(),
+            covers_subagents: true,
+            ..Total::default()
+        });
+    }
+
+    /// Adds the credits so far, also those of a process that ends without a shutdown.
+    pub(super) fn checkpoint(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        self.credits.checkpoint(record.data.total_nano_aiu, damage);
+        let Some(cost) = self.credits.cost() else { return };
+        let session = &mut self.builder.session;
+        // It states no tokens: it contains those of the total before only.
+        let (known_line, occurred_at) =
+            session.totals.last().map_or((session.line, None), |total| (total.line, total.occurred_at));
+        session.totals.push(Total {
+            line: known_line,
+            key: record.id.owned().unwrap_or_else(|| hashed_id(line.bytes)),
+            kind: TotalKind::Process,
+            occurred_at,
+            turns: self.requests,
+            cost: Some(cost),
             models: self.spent.clone(),
             covers_subagents: true,
             ..Total::default()
@@ -85,6 +112,8 @@ impl Session {
             duration_ms: usage.session_duration_ms.rounded(),
             api_duration_ms: api_duration_ms.filter(|_| !is_repeated),
             covers_subagents: true,
+            // It goes on from no cost.
+            is_of_new_process: true,
             ..Total::default()
         });
     }
@@ -96,26 +125,30 @@ impl Session {
             && session.tool_calls.is_empty()
             && session.prompts.is_empty()
             && session.events.is_empty()
-            && session.totals.is_empty()
+            // Those of checkpoints repeat what the recording before states.
+            && (session.totals.is_empty() || !self.has_shutdown && !self.has_result)
     }
 
     /// Adds the tokens of a process: those that its shutdown states for a model, for other models those of its turns.
-    fn close_process(&mut self, totals: &[(&str, Tokens)]) {
-        let stated: Vec<_> = totals.iter().filter(|(_, tokens)| *tokens != Tokens::UNKNOWN).collect();
-        for (model, tokens) in &stated {
-            usage::spend(&mut self.spent, Some((*model).into()), *tokens);
+    fn close_process(&mut self, totals: &[ModelTotal]) {
+        for total in totals.iter().filter(|total| total.tokens != Tokens::UNKNOWN || total.cost.is_some()) {
+            usage::spend(&mut self.spent, total.model.clone(), total.tokens);
+            if let Some(known) = self.spent.iter_mut().find(|known| known.model == total.model) {
+                known.cost = add_money(known.cost, total.cost);
+            }
         }
+        let stated: Vec<_> = totals.iter().filter(|total| total.tokens != Tokens::UNKNOWN).collect();
         let outside = self.summaries_outside(&stated);
         let turns = &mut self.builder.session.turns;
         let add_output = |sum: i64, tokens: Tokens| sum.saturating_add(tokens.output.unwrap_or(0));
-        let stated_output = stated.iter().fold(0, |sum, (_, tokens)| add_output(sum, *tokens));
+        let stated_output = stated.iter().fold(0, |sum, total| add_output(sum, total.tokens));
         let of_process = turns.iter_mut().enumerate().skip(self.process);
         let (separate, mut covered): (Vec<_>, Vec<_>) = of_process.partition(|(index, _)| outside.contains(index));
         for (_, turn) in separate {
             usage::spend(&mut self.spent, turn.model.clone(), turn.tokens.get());
         }
         let logged_output = covered.iter().fold(0, |sum, (_, turn)| add_output(sum, turn.tokens.get()));
-        let is_stated = |model: Option<&str>| stated.iter().any(|(name, _)| Some(*name) == model);
+        let is_stated = |model: Option<&str>| stated.iter().any(|total| total.model.as_deref() == model);
         for (_, turn) in covered.iter_mut().filter(|(_, turn)| !is_stated(turn.model.as_deref())) {
             if stated_output > 0 && stated_output >= logged_output {
                 // The shutdown has the model under another name: its counts include this turn.
@@ -129,12 +162,12 @@ impl Session {
 
     /// The summaries of the process that its totals do not contain: the outputs of its messages alone add up to the stated output, of
     /// the summary's model or of all.
-    fn summaries_outside(&mut self, stated: &[&(&str, Tokens)]) -> HashSet<usize> {
+    fn summaries_outside(&mut self, stated: &[&ModelTotal]) -> HashSet<usize> {
         let summaries: HashSet<usize> = mem::take(&mut self.summaries).into_iter().collect();
         let turns = &self.builder.session.turns;
         let messages = turns.iter().enumerate().skip(self.process).filter(|(index, _)| !summaries.contains(index));
         let logged = outputs(messages.map(|(_, turn)| (turn.model.as_deref(), turn.tokens.get())));
-        let stated = outputs(stated.iter().map(|(model, tokens)| (Some(*model), *tokens)));
+        let stated = outputs(stated.iter().map(|total| (total.model.as_deref(), total.tokens)));
         let is_all = |model: Option<&str>| {
             stated.get(&model).is_some_and(|output| *output > 0 && logged.get(&model) == Some(output))
         };
