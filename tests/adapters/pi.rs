@@ -1,6 +1,6 @@
 //! pi's session files and recorded events.
 
-use agentlogs::model::session::{SessionResult, Status};
+use agentlogs::model::session::{CallStatus, SessionResult, Status};
 use agentlogs::model::tables::CallRow;
 
 use super::{sessions, tables};
@@ -177,4 +177,103 @@ fn runs_of_jobs_count_without_a_log_of_their_session() {
         let tables = tables(&logs);
         assert_eq!(tables.sessions.iter().map(|row| row.tokens.input).collect::<Vec<_>>(), [Some(5), Some(40)]);
     }
+}
+
+const REQUEST: &str = r#""provider":"p","model":"m","usage":{"input":0,"output":0,"cacheRead":50000,"cacheWrite":0,"cost":{"total":0.025}}"#;
+
+/// A session's own file, and a recording of it: requests outside of the conversation, usage of a tool, the summary of a compaction, and
+/// the calls of a call.
+#[test]
+fn what_was_spent_beside_the_responses_counts_once() {
+    let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/a"}"#;
+    let warmed = format!(
+        r#"{{"type":"usage","id":"w","parentId":"a","timestamp":"2026-01-02T03:04:20Z","kind":"cache_warm",{REQUEST}}}"#
+    );
+    let used = r#""usage":{"input":2000,"output":20,"cacheRead":0,"cacheWrite":0,"cost":{"total":0.05}}"#;
+    let nested = r#""nestedCalls":{"complete":true,"calls":[{"id":"c1/1","name":"bash","arguments":{"command":"false"},"status":"error","durationMs":12,"error":"Command exited with code 1"}]}"#;
+    let script = r#"{"type":"toolCall","id":"c1","name":"codemode","arguments":{"code":"run()"}}"#;
+    let result = format!(
+        r#""role":"toolResult","toolCallId":"c1","toolName":"codemode","content":[],"isError":false,{used},{nested}"#
+    );
+    let summary =
+        r#""firstKeptEntryId":"a9","tokensBefore":900,"usage":{"input":800,"output":70,"cost":{"total":0.26}}"#;
+    let messages = [response(1, 9, script, "toolUse"), message(11, 11, &result)];
+    let own = [
+        &[header.to_owned()][..],
+        &messages,
+        &[warmed.clone(), format!(r#"{{"type":"compaction","id":"k","timestamp":"2026-01-02T03:04:30Z",{summary}}}"#)],
+    ];
+    let event = |record: &String| record.replace(r#""type":"message","#, r#""type":"message_end","#);
+    let [asked, answered] = messages.each_ref().map(event);
+    let nested_event = |kind: &str, rest: &str| {
+        format!(
+            r#"{{"type":"tool_execution_{kind}","toolCallId":"c1/1","toolName":"bash","parentToolCallId":"c1",{rest}}}"#
+        )
+    };
+    let recording = [
+        header.to_owned(),
+        r#"{"type":"agent_start"}"#.to_owned(),
+        asked,
+        nested_event("start", r#""args":{"command":"false"}"#),
+        nested_event(
+            "end",
+            r#""isError":true,"durationMs":12,"result":{"content":[{"type":"text","text":"Command exited with code 1"}]}"#,
+        ),
+        answered,
+        format!(r#"{{"type":"entry_appended","entry":{warmed}}}"#),
+        r#"{"type":"compaction_start","reason":"threshold"}"#.to_owned(),
+        format!(r#"{{"type":"compaction_end","reason":"threshold","result":{{{summary}}}}}"#),
+        r#"{"type":"agent_end","messages":[]}"#.to_owned(),
+    ];
+    let [own, recording] = [own.concat(), recording.to_vec()].map(|records| records.join("\n"));
+    for logs in [vec![&own], vec![&recording], vec![&own, &recording], vec![&recording, &own]] {
+        let tables = tables(&logs);
+        let spent = tables.turns.iter().map(|row| row.turn.tokens.get().total().unwrap());
+        assert_eq!(spent.sum::<i64>(), (9 + 7 + 3) + 50_000 + 2020 + 870, "{} logs", logs.len());
+        let cost: f64 = tables.turns.iter().filter_map(|row| Some(row.turn.cost.as_ref()?.total)).sum();
+        assert!((cost - 0.335).abs() < 1e-9, "{cost}");
+        let calls = tables.tool_calls.iter().map(|row| {
+            (
+                row.call.call_id.to_string(),
+                row.call.status,
+                row.call.exit_code.get(),
+                row.call.target.as_deref().map(str::to_owned),
+            )
+        });
+        let calls: Vec<_> = calls.collect();
+        assert_eq!(calls.len(), 2, "{calls:?}");
+        assert!(
+            calls.iter().any(|(id, status, code, _)| id == "c1/1" && *status == CallStatus::Error && *code == Some(1)),
+            "{calls:?}"
+        );
+    }
+}
+
+#[test]
+fn calls_that_the_user_stopped_are_cancelled() {
+    let calls = r#"{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"make"}},{"type":"toolCall","id":"c2","name":"read","arguments":{"path":"a"}},{"type":"toolCall","id":"c3","name":"read","arguments":{"path":"b"}}"#;
+    let failed = |id: &str, text: &str| {
+        let content = format!(
+            r#""role":"toolResult","toolCallId":"{id}","content":[{{"type":"text","text":"{text}"}}],"isError":true"#
+        );
+        message(11, 11, &content)
+    };
+    let session = read(&[
+        response(1, 9, calls, "toolUse"),
+        failed("c1", "one line\\n\\nCommand aborted"),
+        failed("c2", "Operation aborted"),
+        failed("c3", "no such file; Operation aborted earlier"),
+    ]);
+    let statuses: Vec<_> = session.tool_calls.iter().map(|call| call.status).collect();
+    assert_eq!(statuses, [CallStatus::Cancelled, CallStatus::Cancelled, CallStatus::Error]);
+}
+
+/// A router may choose another level for a response.
+#[test]
+fn the_effort_is_that_of_the_message() {
+    let level = r#"{"type":"thinking_level_change","id":"l","timestamp":"2026-01-02T03:04:00Z","thinkingLevel":"low"}"#;
+    let routed = response(3, 4, "", "stop").replace(r#""model":"m""#, r#""model":"m","thinkingLevel":"high""#);
+    let session = read(&[level.to_owned(), response(1, 2, "", "stop"), routed]);
+    let efforts: Vec<_> = session.turns.iter().map(|turn| turn.effort.as_deref()).collect();
+    assert_eq!(efforts, [Some("low"), Some("high")]);
 }

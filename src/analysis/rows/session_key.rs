@@ -13,7 +13,7 @@ pub(in crate::analysis) type Key = (String, String);
 /// The column of one value that identifies the session of a row, where a measure counts sessions.
 pub(in crate::analysis) const SESSION_KEY: &str = "session_key";
 
-/// What stands for the part of an id that a terminal has no space for: `…`, in ASCII `...` in tables and `~` in the overview.
+/// The signs in place of the part of an id that a terminal has no space for: `…`, in ASCII `...` in tables and `~` in the overview.
 const SIGNS: [&str; 3] = ["…", "...", "~"];
 
 /// The beginning of an id that may be cut at its end, as in `01a1f9…`.

@@ -30,7 +30,7 @@
 //! | subagent's last response | `toolUseResult.usage` of the Task or Agent result, unless a response with the same prompt is logged |
 //! | cost | `costUSD` of the line, in versions that log it; else unknown |
 //! | call | `tool_use`, `server_tool_use`, `mcp_tool_use` blocks; result `tool_result` with `is_error` and `toolUseResult`, which can be on an earlier line than a parallel call |
-//! | call status | `toolDenialKind`: `user-rejected`, `automode-blocked`, `automode-unavailable` and `permission-rule` are `denied`, `interrupted` is `cancelled`. Without it, `denied` by the beginning of a failed result's text; `error` if `is_error` (unless `returnCodeInterpretation` explains the exit status) or `interrupted`; else `ok` |
+//! | call status | `toolDenialKind`: `user-rejected`, `permission-rule` and `automode-…` are `denied`, `interrupted` is `cancelled`. Without it, `denied` by the beginning of a failed result's text; `error` if `is_error` (unless `returnCodeInterpretation` explains the exit status) or `interrupted`; else `ok` |
 //! | exit code | of a failed shell call: `Exit code N` at the beginning of its text |
 //! | call duration | `toolUseResult.durationMs`, `totalDurationMs` or `durationSeconds`, else the result's time less the call's |
 //! | file change | `toolUseResult.filePath`, `type`, `structuredPatch`; a new file's lines from its `content`. `agent_progress` and subagents' files contain none of these: the lines are those of a line diff of the call's arguments (the same numbers in 778 of 781 edits that have both), unknown with `replace_all`. A write adds all lines of its content; the lines that it replaces in an older file are unknown |

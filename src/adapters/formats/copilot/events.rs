@@ -17,7 +17,7 @@
 //! | session, version, cwd, branch | `session.start`: `sessionId`, `copilotVersion`, `context.cwd`, `branch` |
 //! | turn | `assistant.message`, one per `apiCallId`: `model`, `outputTokens`; no other counts are logged for a response |
 //! | total | `session.shutdown.modelMetrics` by model: `inputTokens` minus both caches, `outputTokens`, `cacheReadTokens`, `cacheWriteTokens`, `reasoningTokens`; several shutdowns add up, unless the later one contains the earlier one |
-//! | cost | AI credits of a cent each, if above 0: `totalNanoAiu`, billionths of a credit, of `session.shutdown` and its `modelMetrics`, and of the last `session.usage_checkpoint` of a process that was killed |
+//! | cost | AI credits of a cent each, if above 0: `totalNanoAiu`, billionths of a credit, of `session.shutdown` and its `modelMetrics`, and of the last `session.usage_checkpoint` of a process that was killed, in the session's own log |
 //! | compaction | `session.compaction_complete`, and a turn if it has `compactionTokensUsed`. The total of its process may leave it out: then the outputs of the messages alone add up to the total's output, and the turn counts beside the total |
 //! | model | of the message, else of `session.model_change`, `session.tools_updated` or `session.start` |
 //! | call | `toolRequests`, `tool.execution_start` and `_complete`; exit code from the result or `exited with exit code N`, an `error` unless it is 0, although `success` is `true` |

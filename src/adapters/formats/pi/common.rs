@@ -15,6 +15,7 @@ use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::ids::push_counts_name;
 use crate::adapters::shared::tools;
 use crate::adapters::shared::tools::{Arguments, ToolArguments};
+use crate::adapters::shared::usage;
 use crate::base::split::base_name;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -43,6 +44,7 @@ record! {
         "api" => _api: Skip,
         "provider" => provider: Text<'a>,
         "model" => model: Text<'a>,
+        "thinkingLevel" => thinking_level: Text<'a>,
         "usage" => usage: Maybe<Box<Usage>>,
         "stopReason" => pub(crate) stop_reason: Text<'a>,
         "details" => details: Details<'a>,
@@ -53,7 +55,26 @@ record! {
         "errorMessage" => pub(crate) error_message: Text<'a>,
         "duration" => duration: Number,
         "provenance" => provenance: Provenance<'a>,
+        "nestedCalls" => nested: Nested<'a>,
     }
+}
+
+/// The calls that a call made itself, such as a script.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct Nested<'a> {
+    calls: Vec<NestedCall<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+struct NestedCall<'a> {
+    id: Text<'a>,
+    name: Text<'a>,
+    arguments: Raw<'a>,
+    status: Text<'a>,
+    duration_ms: Number,
+    error: Raw<'a>,
 }
 
 record! {
@@ -200,7 +221,7 @@ impl Agent {
     pub(crate) fn message(&mut self, message: &Message<'_>, at: At, damage: &mut RecordErrors) {
         match message.role.as_str() {
             "assistant" => self.assistant(message, at, damage),
-            "toolResult" => self.tool_result(message, at),
+            "toolResult" => self.tool_result(message, at, damage),
             "user" => {
                 self.builder.asked(None, message.timestamp.0.or(at.time));
                 self.user(message);
@@ -245,7 +266,7 @@ impl Agent {
             turn.message_id = message.response_id.owned();
             turn.provider = message.provider.owned();
             turn.model = message.model.owned();
-            turn.effort.clone_from(&self.effort);
+            turn.effort = message.thinking_level.owned().or_else(|| self.effort.clone());
             turn.occurred_at = answered.time;
             let between = || logged.time?.duration_since(requested?);
             turn.duration_ms = message.duration.rounded().or_else(between).into();
@@ -304,11 +325,78 @@ impl Agent {
         event.code = message.error_message.some().and_then(status_in);
     }
 
-    fn tool_result(&mut self, message: &Message<'_>, logged: At) {
+    /// Adds a billed usage as a turn, unless it is empty. Returns the index of the turn.
+    pub(crate) fn spent(
+        &mut self,
+        usage: Raw<'_>,
+        at: At,
+        identity: impl FnOnce(Tokens) -> Identity,
+        damage: &mut RecordErrors,
+    ) -> Option<usize> {
+        let usage = usage.read::<Maybe<Usage>>();
+        let usage = usage::present(&usage, damage)?;
+        self.add_spent(usage, at, identity, damage)
+    }
+
+    fn add_spent(
+        &mut self,
+        usage: &Usage,
+        at: At,
+        identity: impl FnOnce(Tokens) -> Identity,
+        damage: &mut RecordErrors,
+    ) -> Option<usize> {
+        let tokens = usage.tokens(damage);
+        if tokens.total().unwrap_or(0) == 0 {
+            return None;
+        }
+        let index = self.builder.turn(identity(tokens), at.line);
+        let turn = &mut self.builder.session.turns[index];
+        turn.tokens = tokens.into();
+        turn.occurred_at = at.time;
+        turn.cost = usage.cost(damage).map(Box::new);
+        Some(index)
+    }
+
+    /// Adds the response that wrote a summary, if its usage is known. `first_kept` is the first entry that a compaction kept: the record
+    /// of the event stream has it, too, and no time.
+    pub(crate) fn summary(&mut self, usage: Raw<'_>, first_kept: &str, at: At, damage: &mut RecordErrors) {
+        let name = |tokens: Tokens| {
+            if first_kept.is_empty() {
+                return identity(at.time, tokens);
+            }
+            let mut name = format!("pi compaction {first_kept} ");
+            push_counts_name(&mut name, tokens);
+            Identity::Global(name.into())
+        };
+        let Some(index) = self.spent(usage, at, name, damage) else { return };
+        let turns = &mut self.builder.session.turns;
+        let model = turns.iter().take(index).rev().find_map(|it| it.model.clone());
+        let turn = &mut turns[index];
+        turn.model = model.or(turn.model.take());
+    }
+
+    fn tool_result(&mut self, message: &Message<'_>, logged: At, damage: &mut RecordErrors) {
         let time = message.timestamp.0;
         self.builder.extend_to(time);
         self.builder.asked(None, time);
+        // What the tool asked of a model. Children that an extension ran have logs of their own.
+        if message.details.results.is_empty()
+            && let Some(usage) = usage::present(&message.usage, damage)
+            && let Some(index) = self.add_spent(
+                usage,
+                At { time: logged.time.or(time), ..logged },
+                |tokens| identity(time, tokens),
+                damage,
+            )
+        {
+            let turn = &mut self.builder.session.turns[index];
+            turn.provider = message.provider.owned();
+            turn.model = message.model.owned();
+        }
         let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
+        for nested in &message.nested.calls {
+            self.nested_call(call, nested, At { time, ..logged });
+        }
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
             self.outcome(call, message.content.raw, &message.details, message.is_error, At { time, ..logged });
         }
@@ -319,13 +407,35 @@ impl Agent {
         }
     }
 
+    /// Adds a call that another one made. The event stream has it as a call of its own, with the same id.
+    fn nested_call(&mut self, parent: usize, nested: &NestedCall<'_>, at: At) {
+        let call = self.builder.call(nested.id.as_str(), nested.name.as_str(), at);
+        let turn = self.builder.session.tool_calls[parent].turn;
+        let row = &mut self.builder.session.tool_calls[call];
+        row.turn = row.turn.or(turn);
+        if row.status != CallStatus::Incomplete {
+            return;
+        }
+        self.builder.arguments(call, nested.arguments);
+        let is_error = match nested.status.as_str() {
+            "ok" => false,
+            "error" => true,
+            // It was not finished.
+            _ => return,
+        };
+        self.outcome(call, nested.error, &Details::default(), Flag(Some(is_error)), At { time: None, ..at });
+        self.builder.session.tool_calls[call].duration_ms = nested.duration_ms.rounded().into();
+    }
+
     /// Adds the result of a call.
     pub(crate) fn outcome(&mut self, call: usize, content: Raw<'_>, details: &Details<'_>, is_error: Flag, at: At) {
         // The details of pi's own tools and of its extensions have other meanings.
         let has_stated_failure = self.builder.session.runtime == "openclaw"
             && matches!(details.status.as_str(), "error" | "failed" | "forbidden");
         let is_error = is_error.is_true() || has_stated_failure;
-        self.builder.result(call, content, None, CallStatus::from_error(is_error));
+        let status =
+            if is_error && was_stopped(content) { CallStatus::Cancelled } else { CallStatus::from_error(is_error) };
+        self.builder.result(call, content, None, status);
         let row = &mut self.builder.session.tool_calls[call];
         row.duration_ms = details.duration_ms.rounded().or(row.duration_ms.get()).into();
         row.exit_code = details.exit_code.whole().or(row.exit_code.get()).into();
@@ -383,6 +493,12 @@ fn said<'a>(content: &TextOrBlocks<'a, Block<'a>>) -> Option<Cow<'a, str>> {
     let is_text = |it: &&Block<'_>| it.kind.as_str() == "text";
     let texts: Vec<_> = content.blocks.iter().filter(is_text).filter_map(|it| it.text.some()).collect();
     (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
+}
+
+/// Whether the user stopped a call: before it began, or while a command ran.
+fn was_stopped(content: Raw<'_>) -> bool {
+    let content: TextOrBlocks<'_, Block<'_>> = content.read();
+    said(&content).is_some_and(|text| text == "Operation aborted" || text.ends_with("Command aborted"))
 }
 
 /// The HTTP status at the beginning of a provider's error.

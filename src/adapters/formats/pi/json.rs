@@ -16,12 +16,13 @@
 use serde::Deserialize;
 
 use super::common::{Agent, Details, SHOWS, session_of_path, status_in};
+use super::session;
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::brief;
 use crate::adapters::shared::ids::hashed_id;
-use crate::json::fields::{Count, Flag, Text, When};
+use crate::json::fields::{Count, Flag, Number, Text, When};
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
@@ -71,9 +72,12 @@ pub(crate) struct Record<'a> {
     /// Of a call, or of a compaction.
     result: Outcome<'a>,
     is_error: Flag,
+    duration_ms: Number,
     // compaction, retry
     reason: Text<'a>,
     error_message: Text<'a>,
+    /// Of `entry_appended`: an entry of the session's file.
+    entry: Raw<'a>,
     // thinking level
     level: Text<'a>,
     thinking_level: Text<'a>,
@@ -86,6 +90,8 @@ struct Outcome<'a> {
     details: Details<'a>,
     tokens_before: Count,
     tokens_after: Count,
+    first_kept_entry_id: Text<'a>,
+    usage: Raw<'a>,
 }
 
 /// The fold over the event stream.
@@ -142,6 +148,7 @@ impl Fold for Events {
             | "compaction_start"
             | "compaction_end"
             | "auto_retry_start"
+            | "entry_appended"
             | "thinking_level_change"
             | "thinking_level_changed" => {}
             _ => return RecordKind::Unknown,
@@ -196,6 +203,8 @@ impl Session {
                 let call = builder.call(record.tool_call_id.as_str(), record.tool_name.as_str(), at);
                 let result = &record.result;
                 self.agent.outcome(call, result.content, &result.details, record.is_error, at);
+                let row = &mut self.agent.builder.session.tool_calls[call];
+                row.duration_ms = row.duration_ms.get().or(record.duration_ms.rounded()).into();
             }
             "agent_end" => self.has_ended = true,
             "auto_retry_start" => {
@@ -206,12 +215,19 @@ impl Session {
             "thinking_level_change" | "thinking_level_changed" => {
                 self.agent.effort = record.thinking_level.owned().or_else(|| record.level.owned());
             }
-            kind => self.compaction(record, kind.ends_with("_end"), line),
+            "entry_appended" => {
+                // Other entries are events, too.
+                let entry: session::Record<'_> = record.entry.read();
+                if entry.kind.as_str() == "usage" {
+                    session::request(&mut self.agent, &entry, line, damage);
+                }
+            }
+            kind => self.compaction(record, kind.ends_with("_end"), line, damage),
         }
     }
 
     /// A start and its end are one.
-    fn compaction(&mut self, record: &Record<'_>, is_end: bool, line: i64) {
+    fn compaction(&mut self, record: &Record<'_>, is_end: bool, line: i64, damage: &mut RecordErrors) {
         let open = self.compacting.take();
         let builder = &mut self.agent.builder;
         let event = match open.filter(|_| is_end) {
@@ -224,6 +240,8 @@ impl Session {
         if !is_end {
             self.compacting = Some(builder.session.events.len() - 1);
         }
+        let first_kept = record.result.first_kept_entry_id.as_str();
+        self.agent.summary(record.result.usage, first_kept, At { line, time: None }, damage);
     }
 
     fn finish(self) -> SessionResult {

@@ -17,9 +17,10 @@
 //! | tokens | `usage.input`, `output`, `cacheRead`, `cacheWrite` (its 1-hour part is `cacheWrite1h`); `reasoning` or `reasoningTokens` |
 //! | cost | `usage.cost.total`, with its four parts |
 //! | compaction | a `compaction` entry: event, and a turn if it has a `usage` of its own |
+//! | other requests | a `usage` entry, such as one that keeps the cache (`cache_warm`), and the `usage` of a tool's result, are a turn each |
 //! | branch | a `branch_summary` (`/tree`) is a turn if it has a `usage`; no event |
-//! | effort | the last `thinking_level_change`, or the header's |
-//! | call | `toolCall` blocks, from the entry's `timestamp` to that of the result; result `toolResult` with `isError`, `details.exitCode`, else "Command exited with code N"; an exit code other than 0 is an `error` |
+//! | effort | `thinkingLevel` of the message, else of the last `thinking_level_change`, or the header's |
+//! | call | `toolCall` blocks, from the entry's `timestamp` to that of the result; result `toolResult` with `isError`, `details.exitCode`, else "Command exited with code N"; an exit code other than 0 is an `error`, and "Operation aborted" or "Command aborted" `cancelled`. Calls that a call made are in `nestedCalls` of its result |
 //! | file change | the call's path; lines of `details.diff`; of a write, the lines of its `content` are `lines_added`, and `lines_removed` is NULL: the log does not show whether the file existed |
 //! | subagent | `details.results[].transcriptPath`: the transcript of a child that pi-subagents ran |
 //! | user turns | entries with `role: user` |
@@ -34,14 +35,13 @@
 
 use serde::Deserialize;
 
-use super::common::{Agent, Message, SHOWS, Usage, identity, session_of_path};
+use super::common::{Agent, Message, SHOWS, identity, session_of_path};
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::brief;
 use crate::adapters::shared::ids::hashed_id;
-use crate::adapters::shared::usage;
-use crate::json::fields::{Count, Maybe, Text, When};
+use crate::json::fields::{Count, Text, When};
 use crate::json::lines::Line;
 use crate::json::record::{Skip, record};
 use crate::json::{self, Raw};
@@ -72,13 +72,14 @@ pub(crate) fn is_entry(probe: &Probe<'_>) -> bool {
         | "custom_message"
         | "label"
         | "session_info" => probe.has("timestamp"),
+        "usage" => probe.has_all(&["timestamp", "usage", "provider"]),
         _ => false,
     }
 }
 
 /// Whether entries of this type are known, besides the header.
-fn is_known(kind: &str) -> bool {
-    const KINDS: [&str; 9] = [
+pub(crate) fn is_known(kind: &str) -> bool {
+    const KINDS: [&str; 10] = [
         "message",
         "model_change",
         "thinking_level_change",
@@ -88,6 +89,7 @@ fn is_known(kind: &str) -> bool {
         "custom_message",
         "label",
         "session_info",
+        "usage",
     ];
     KINDS.contains(&kind)
 }
@@ -106,7 +108,11 @@ record! {
         "modelId" => model_id: Text<'a>,
         // thinking_level_change, and the header of version 1
         "thinkingLevel" => thinking_level: Text<'a>,
+        // usage
+        "provider" => provider: Text<'a>,
+        "model" => model: Text<'a>,
         // compaction
+        "firstKeptEntryId" => first_kept_entry_id: Text<'a>,
         "tokensBefore" => tokens_before: Count,
         "usage" => usage: Raw<'a>,
         // custom
@@ -217,6 +223,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
         }
         // The summary of a branch that the user left.
         "branch_summary" => summary(agent, record, line, damage),
+        "usage" => request(agent, record, line, damage),
         "custom" if record.custom_type.as_str() == "openclaw:prompt-error" => {
             let data: Data<'_> = record.data.read();
             let message = data.error.as_str();
@@ -234,17 +241,16 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
 
 /// Adds the response that wrote a summary, if the entry has its usage.
 fn summary(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
-    let usage = record.usage.read::<Maybe<Usage>>();
-    let Some(usage) = usage::present(&usage, damage) else { return };
-    let (time, tokens) = (record.timestamp.0, usage.tokens(damage));
-    if tokens.total().unwrap_or(0) == 0 {
-        return;
+    let at = At { line, time: record.timestamp.0 };
+    agent.summary(record.usage, record.first_kept_entry_id.as_str(), at, damage);
+}
+
+/// Adds a request outside of the conversation, such as one that keeps the cache: each entry `usage` was billed, whatever its `kind`.
+pub(crate) fn request(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+    let time = record.timestamp.0;
+    if let Some(index) = agent.spent(record.usage, At { line, time }, |tokens| identity(time, tokens), damage) {
+        let turn = &mut agent.builder.session.turns[index];
+        turn.provider = record.provider.owned();
+        turn.model = record.model.owned();
     }
-    let index = agent.builder.turn(identity(time, tokens), line);
-    let model = agent.builder.session.turns.iter().take(index).rev().find_map(|it| it.model.clone());
-    let turn = &mut agent.builder.session.turns[index];
-    turn.tokens = tokens.into();
-    turn.model = model.or(turn.model.take());
-    turn.occurred_at = time;
-    turn.cost = usage.cost(damage).map(Box::new);
 }

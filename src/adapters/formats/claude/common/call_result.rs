@@ -87,7 +87,9 @@ impl<'a> NotRun<'a> {
 /// The status that follows from a stated kind. `None` for a kind that is not known.
 fn status_of(kind: &str) -> Option<CallStatus> {
     match kind {
-        "user-rejected" | "automode-blocked" | "automode-unavailable" | "permission-rule" => Some(CallStatus::Denied),
+        "user-rejected" | "permission-rule" => Some(CallStatus::Denied),
+        // `automode-blocked`, `automode-unavailable`, `automode-parsing-error`: the classifier of auto mode allowed nothing.
+        kind if kind.starts_with("automode-") => Some(CallStatus::Denied),
         "interrupted" | "cancelled" => Some(CallStatus::Cancelled),
         _ => None,
     }

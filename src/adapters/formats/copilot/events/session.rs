@@ -136,6 +136,8 @@ impl Session {
                 event.key = record.id.owned();
                 event.message = data.reason.owned();
             }
+            // A recording states no tokens, so that its cost is unknown, too.
+            "session.usage_checkpoint" if self.is_unnamed => {}
             "session.usage_checkpoint" => self.checkpoint(record, line, damage),
             "session.shutdown" => self.shutdown(record, line, damage),
             // The context, and sums of what other records contain.

@@ -50,9 +50,13 @@ impl Stated {
         Total { models, covers_subagents: true, ..Total::default() }
     }
 
-    /// Whether it contains the counts of an earlier process. `own` is what the log shows of the process itself.
+    /// Whether it contains the counts of an earlier process. `own` is what the log shows of the process itself: only outputs, which
+    /// therefore decide alone.
     pub(super) fn goes_on_from(&self, earlier: &Self, own: Tokens) -> bool {
-        earlier.has_tokens() && self.total().contains(own, &earlier.total())
+        let outputs = |stated: &Self| stated.models.iter().filter_map(|model| model.tokens.output).sum::<i64>();
+        earlier.has_tokens()
+            && outputs(self) >= outputs(earlier).saturating_add(own.output.unwrap_or(0))
+            && self.total().contains(own, &earlier.total())
     }
 
     /// What it has more than the earlier one that it contains.
