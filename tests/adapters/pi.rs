@@ -250,7 +250,7 @@ fn what_was_spent_beside_the_responses_counts_once() {
 }
 
 #[test]
-fn calls_that_the_user_stopped_are_cancelled() {
+fn calls_that_never_began_are_cancelled() {
     let calls = r#"{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"make"}},{"type":"toolCall","id":"c2","name":"read","arguments":{"path":"a"}},{"type":"toolCall","id":"c3","name":"read","arguments":{"path":"b"}}"#;
     let failed = |id: &str, text: &str| {
         let content = format!(
@@ -265,7 +265,7 @@ fn calls_that_the_user_stopped_are_cancelled() {
         failed("c3", "no such file; Operation aborted earlier"),
     ]);
     let statuses: Vec<_> = session.tool_calls.iter().map(|call| call.status).collect();
-    assert_eq!(statuses, [CallStatus::Cancelled, CallStatus::Cancelled, CallStatus::Error]);
+    assert_eq!(statuses, [CallStatus::Error, CallStatus::Cancelled, CallStatus::Error]);
 }
 
 /// A router may choose another level for a response.

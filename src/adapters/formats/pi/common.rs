@@ -434,7 +434,7 @@ impl Agent {
             && matches!(details.status.as_str(), "error" | "failed" | "forbidden");
         let is_error = is_error.is_true() || has_stated_failure;
         let status =
-            if is_error && was_stopped(content) { CallStatus::Cancelled } else { CallStatus::from_error(is_error) };
+            if is_error && never_began(content) { CallStatus::Cancelled } else { CallStatus::from_error(is_error) };
         self.builder.result(call, content, None, status);
         let row = &mut self.builder.session.tool_calls[call];
         row.duration_ms = details.duration_ms.rounded().or(row.duration_ms.get()).into();
@@ -495,10 +495,10 @@ fn said<'a>(content: &TextOrBlocks<'a, Block<'a>>) -> Option<Cow<'a, str>> {
     (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
 }
 
-/// Whether the user stopped a call: before it began, or while a command ran.
-fn was_stopped(content: Raw<'_>) -> bool {
+/// Whether the user stopped the agent before a call began. A command that ran ends with "Command aborted", which is an error of it.
+fn never_began(content: Raw<'_>) -> bool {
     let content: TextOrBlocks<'_, Block<'_>> = content.read();
-    said(&content).is_some_and(|text| text == "Operation aborted" || text.ends_with("Command aborted"))
+    said(&content).is_some_and(|text| text == "Operation aborted")
 }
 
 /// The HTTP status at the beginning of a provider's error.

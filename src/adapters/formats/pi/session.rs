@@ -20,7 +20,7 @@
 //! | other requests | a `usage` entry, such as one that keeps the cache (`cache_warm`), and the `usage` of a tool's result, are a turn each |
 //! | branch | a `branch_summary` (`/tree`) is a turn if it has a `usage`; no event |
 //! | effort | `thinkingLevel` of the message, else of the last `thinking_level_change`, or the header's |
-//! | call | `toolCall` blocks, from the entry's `timestamp` to that of the result; result `toolResult` with `isError`, `details.exitCode`, else "Command exited with code N"; an exit code other than 0 is an `error`, and "Operation aborted" or "Command aborted" `cancelled`. Calls that a call made are in `nestedCalls` of its result |
+//! | call | `toolCall` blocks, from the entry's `timestamp` to that of the result; result `toolResult` with `isError`, `details.exitCode`, else "Command exited with code N"; an exit code other than 0 is an `error`, and "Operation aborted" `cancelled`. Calls that a call made are in `nestedCalls` of its result |
 //! | file change | the call's path; lines of `details.diff`; of a write, the lines of its `content` are `lines_added`, and `lines_removed` is NULL: the log does not show whether the file existed |
 //! | subagent | `details.results[].transcriptPath`: the transcript of a child that pi-subagents ran |
 //! | user turns | entries with `role: user` |
