@@ -344,6 +344,17 @@ fn a_shutdown_contains_an_earlier_one_if_its_counts_do() {
     assert_eq!(facts(&goes_on), (Some(2000), Some(160), Some(70.0), Some(5000), Some(5), Usage::Exact));
     let begins = priced(&second(billed(5, &[(a, 2000, 90, 40)], 40)));
     assert_eq!(facts(&begins), (Some(2900), Some(160), Some(70.0), Some(7000), Some(7), Usage::Exact));
+    // Counts of an older version, of which messages leave out a part, begin at 0 whatever they are. So do counts whose outputs are
+    // unknown, unless the version is a newer one.
+    let start =
+        |version: &str| event("session.start", 0, &format!(r#"{{"sessionId":"s","copilotVersion":"{version}"}}"#));
+    let of_version = |version: &str, end: &[String]| facts(&priced(&[&[start(version)], end].concat()));
+    let grown = second(billed(5, &[(a, 2000, 240, 70)], 70));
+    assert_eq!(of_version("1.0.64", &grown).0, Some(2900));
+    assert_eq!(of_version("1.0.80", &grown).0, Some(2000));
+    let unknown: Vec<String> = grown.iter().map(|line| line.replace(r#","outputTokens":90}"#, "}")).collect();
+    assert_ne!(unknown, grown);
+    assert_eq!((facts(&priced(&unknown)).0, of_version("1.0.80", &unknown).0), (Some(2900), Some(2000)));
     // Nothing was asked after it was resumed.
     let idle = [&first[..], &[event("session.resume", 3, "{}"), billed(5, &[(a, 900, 70, 30)], 30)]].concat();
     assert_eq!(facts(&priced(&idle)), (Some(900), Some(70), Some(30.0), Some(5000), Some(5), Usage::Exact));

@@ -158,6 +158,7 @@ fn retries_are_unknown_where_no_record_states_them() {
         (vec![prompt(), of_agent("0.1"), of_agent("0.2")], false, 0),
         (vec![prompt(), first(), of_agent("1.1")], false, 0),
         (vec![prompt(), ("turn.step.retrying", json!({"statusCode": 429}))], true, 1),
+        (vec![prompt(), first(), ("turn.step.retrying", json!({"statusCode": 429})), again()], true, 1),
     ] {
         let session = code(&records);
         let found = session.events.iter().filter(|event| event.kind == EventKind::Retry).count();

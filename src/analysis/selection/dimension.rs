@@ -219,12 +219,15 @@ pub fn tables_of_dimension(name: &str) -> &'static [&'static str] {
 const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /// The tables that a filter by a dimension needs besides the rows and their sessions: also that of turns where a turn can have another
-/// value than its session, so that a filter which no session passes can be explained.
+/// value than its session, so that a filter which no session passes can be explained, and that of sessions where their ids decide what
+/// the pattern means.
 pub(super) fn tables_of_filter(name: &str) -> impl Iterator<Item = &'static str> {
     const OF_TURNS: [&str; 3] = [turns::AGENT, turns::CANONICAL_MODEL, turns::MODEL];
     let value = Dimension::find(name).map(|dimension| dimension.value);
     let differs = matches!(value, Some(Value::OfRowOrSession(column)) if OF_TURNS.contains(&column));
-    tables_of_dimension(name).iter().copied().chain(differs.then_some(turns::TABLE))
+    let is_session = name == "session";
+    let others = [differs.then_some(turns::TABLE), is_session.then_some(sessions::TABLE)];
+    tables_of_dimension(name).iter().copied().chain(others.into_iter().flatten())
 }
 
 /// The value by which rows are sorted by a dimension: the value itself, or the number of the day in a week.

@@ -81,7 +81,7 @@ impl Grouping {
                 grouping.rows = grouping.rows.filter(is_match);
                 continue;
             }
-            let pattern = &*if name == "session" { grouping.pattern_of_session(pattern)? } else { pattern.into() };
+            let pattern = &*if name == "session" { pattern_of_session(pattern, tables)? } else { pattern.into() };
             let mut is_match = matches(grouping.dimension(name)?, pattern)?;
             if name == "model" {
                 is_match = is_match.or(matches(grouping.dimension("model_as_logged")?, pattern)?);
@@ -93,27 +93,6 @@ impl Grouping {
         }
         grouping.filter_by_time(scope, since, until)?;
         Ok(grouping)
-    }
-
-    /// The pattern of the ids that a text means: the whole id, else the beginning or both ends of ids, as tables and messages shorten
-    /// them.
-    fn pattern_of_session<'p>(&mut self, text: &'p str) -> Result<Cow<'p, str>, Error> {
-        if text.is_empty() || text.contains('*') {
-            return Ok(Cow::Borrowed(text));
-        }
-        let shortened = match both_ends_of_id(text) {
-            // What is shortened may itself be the beginning of an id.
-            Some((first, last)) => vec![format!("{first}*{last}"), format!("{first}*{last}*")],
-            None => vec![format!("{}*", beginning_of_id(text))],
-        };
-        for pattern in [Cow::Borrowed(text)].into_iter().chain(shortened.into_iter().map(Cow::Owned)) {
-            let is_match = matches(self.dimension("session")?, &pattern)?;
-            let found = self.rows.clone().filter(is_match).select(KEY.map(col)).limit(1).collect()?;
-            if found.height() > 0 {
-                return Ok(pattern);
-            }
-        }
-        Ok(Cow::Borrowed(text))
     }
 
     /// Whether a row is in a project or a repository: by the whole value or by the last part of it. The overview names a project by
@@ -382,6 +361,27 @@ fn local_times(times: &Int64Chunked, zone: &jiff::tz::TimeZone) -> Int64Chunked 
     })
 }
 
+/// The pattern of the ids that a text means: the whole id, else the beginning or both ends of ids, as tables and messages shorten them.
+/// All sessions decide, so that the text means the same in each report.
+fn pattern_of_session<'p>(text: &'p str, tables: &Frames) -> Result<Cow<'p, str>, Error> {
+    let has_sessions = tables.iter().any(|(table, _)| *table == sessions::TABLE);
+    if text.is_empty() || text.contains('*') || !has_sessions {
+        return Ok(Cow::Borrowed(text));
+    }
+    let shortened = match both_ends_of_id(text) {
+        // What is shortened may itself be the beginning of an id.
+        Some((first, last)) => vec![format!("{first}*{last}"), format!("{first}*{last}*")],
+        None => vec![format!("{}*", beginning_of_id(text))],
+    };
+    for pattern in [Cow::Borrowed(text)].into_iter().chain(shortened.into_iter().map(Cow::Owned)) {
+        let ids = tables.table(sessions::TABLE).select([col(sessions::SESSION_ID)]);
+        if ids.filter(matches(col(sessions::SESSION_ID), &pattern)?).limit(1).collect()?.height() > 0 {
+            return Ok(pattern);
+        }
+    }
+    Ok(Cow::Borrowed(text))
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::Span;
@@ -390,6 +390,26 @@ mod tests {
     use super::*;
     use crate::analysis::rows::Table;
     use crate::store::frames::time_type;
+
+    /// All sessions decide which are meant, whether or not a report has rows of them.
+    #[test]
+    fn a_text_means_one_session_or_those_that_begin_with_it() {
+        let ids = df!("session_id" => ["run-1", "run-10", "run-11-flask", "other"]).unwrap();
+        let tables = Frames::from_iter([(sessions::TABLE, ids.lazy())]);
+        for (text, expected) in [
+            ("run-1", "run-1"),
+            ("run-", "run-*"),
+            ("oth…", "oth*"),
+            ("run…ask", "run*ask"),
+            ("run…fla", "run*fla*"),
+            ("*1", "*1"),
+            ("missing", "missing"),
+            ("", ""),
+        ] {
+            assert_eq!(pattern_of_session(text, &tables).unwrap(), expected, "{text}");
+        }
+        assert_eq!(pattern_of_session("run-", &Frames::default()).unwrap(), "run-");
+    }
 
     /// Local days and weeks are those of the calendar: across all changes of the clocks, before 1970, and in the far future.
     #[test]

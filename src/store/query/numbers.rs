@@ -62,8 +62,8 @@ fn of_function(function: &Function, expr: &Expr, types: &Types) -> Result<Option
             Ok(digits) if (-15..=15).contains(&digits) => round(value, digits),
             _ => Err("the second argument of ROUND has to be a number from -15 to 15".to_owned()),
         },
-        // polars takes the number first.
-        ("log", [base, value]) => Ok(parsed(&format!("LOG({value}, {base})"))),
+        // polars takes the number first, and the quotient of natural logarithms: `LOG(10, 1000)` would be less than 3.
+        ("log", [base, value]) => Ok(parsed(&format!("(LOG10({value}) / LOG10({base}))"))),
         ("log", [value]) => Ok(parsed(&format!("LOG10({value})"))),
         ("strpos" | "instr", [text, part]) => position(text, part),
         ("date_part", _) => Ok(parsed(&as_number(expr))),

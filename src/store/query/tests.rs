@@ -340,7 +340,7 @@ fn numbers_are_those_of_other_engines() {
         ),
         ("SELECT SUBSTR('abcde', -3) AS a, SUBSTR('abcde', -3, 2) AS b", "cde,cd"),
         (
-            "SELECT ROUND(LOG(2, 8), 6) AS a, ROUND(LOG(tokens + 3, 64), 6) AS b, LOG(100) AS c FROM tool_calls WHERE tool = 'Bash' AND tokens > 1",
+            "SELECT LOG(10, 1000) AS a, ROUND(LOG(tokens + 3, 64), 6) AS b, LOG(100) AS c FROM tool_calls WHERE tool = 'Bash' AND tokens > 1",
             "3.0,2.0,2.0",
         ),
         ("SELECT 1e3 AS a, NULL IS NOT TRUE AS b, UPPER('x') AS c", "1000.0,true,X"),

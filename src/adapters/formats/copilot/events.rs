@@ -33,8 +33,8 @@
 //!
 //! Evidence that input includes the caches: PanAchy/copilot-arewecooked#45, getagentseal/codeburn#684. Until about 1.0.67 the counts
 //! of each process begin at 0 (PanAchy/copilot-arewecooked#45, github/copilot-cli#3994). In 1.0.80 they contain those of the processes
-//! before (getagentseal/codeburn#946: the last of three is the sum of the store's rows), as its SDK documents it. So a shutdown
-//! contains the one before if no count is smaller, and together they are not less than that one and the messages since
+//! before (getagentseal/codeburn#946: the last of three is the sum of the store's rows). So from 1.0.68 on, a shutdown contains the one
+//! before if no count of a model is smaller, and its output is at least that of the one before plus the output of the messages since
 //! ([restored totals](accounting.md#restored-totals)).
 //!
 //! 1 AI credit is $0.01 (docs.github.com, usage-based billing since June 2026: a budget of $10 covers 1,000 credits), and 10⁹

@@ -210,11 +210,13 @@ pub(crate) struct Agent {
     pub(crate) has_details: bool,
     /// The turn of the last response.
     last: Option<usize>,
+    /// The model of the conversation, which writes summaries.
+    model: Option<Symbol>,
 }
 
 impl Agent {
     pub(crate) fn new(context: &Context, id: impl Into<String>, line: i64) -> Self {
-        Self { builder: Builder::new(context, id, line), effort: None, has_details: true, last: None }
+        Self { builder: Builder::new(context, id, line), effort: None, has_details: true, last: None, model: None }
     }
 
     /// Adds a message of any role. `at` has the time of its record; records of the event stream have none.
@@ -266,6 +268,7 @@ impl Agent {
             turn.message_id = message.response_id.owned();
             turn.provider = message.provider.owned();
             turn.model = message.model.owned();
+            self.model = turn.model.clone().or(self.model.take());
             turn.effort = message.thinking_level.owned().or_else(|| self.effort.clone());
             turn.occurred_at = answered.time;
             let between = || logged.time?.duration_since(requested?);
@@ -369,10 +372,8 @@ impl Agent {
             Identity::Global(name.into())
         };
         let Some(index) = self.spent(usage, at, name, damage) else { return };
-        let turns = &mut self.builder.session.turns;
-        let model = turns.iter().take(index).rev().find_map(|it| it.model.clone());
-        let turn = &mut turns[index];
-        turn.model = model.or(turn.model.take());
+        let turn = &mut self.builder.session.turns[index];
+        turn.model = self.model.clone().or(turn.model.take());
     }
 
     fn tool_result(&mut self, message: &Message<'_>, logged: At, damage: &mut RecordErrors) {
@@ -395,7 +396,7 @@ impl Agent {
         }
         let Some(call) = self.builder.call_index(message.tool_call_id.as_str()) else { return };
         for nested in &message.nested.calls {
-            self.nested_call(call, nested, At { time, ..logged });
+            self.nested_call(call, nested, logged.line);
         }
         if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
             self.outcome(call, message.content.raw, &message.details, message.is_error, At { time, ..logged });
@@ -408,9 +409,10 @@ impl Agent {
     }
 
     /// Adds a call that another one made. The event stream has it as a call of its own, with the same id.
-    fn nested_call(&mut self, parent: usize, nested: &NestedCall<'_>, at: At) {
-        let call = self.builder.call(nested.id.as_str(), nested.name.as_str(), at);
-        let turn = self.builder.session.tool_calls[parent].turn;
+    fn nested_call(&mut self, parent: usize, nested: &NestedCall<'_>, line: i64) {
+        let (turn, began) =
+            (self.builder.session.tool_calls[parent].turn, self.builder.session.tool_calls[parent].occurred_at);
+        let call = self.builder.call(nested.id.as_str(), nested.name.as_str(), At { line, time: began });
         let row = &mut self.builder.session.tool_calls[call];
         row.turn = row.turn.or(turn);
         if row.status != CallStatus::Incomplete {
@@ -423,7 +425,7 @@ impl Agent {
             // It was not finished.
             _ => return,
         };
-        self.outcome(call, nested.error, &Details::default(), Flag(Some(is_error)), At { time: None, ..at });
+        self.outcome(call, nested.error, &Details::default(), Flag(Some(is_error)), At { line, time: None });
         self.builder.session.tool_calls[call].duration_ms = nested.duration_ms.rounded().into();
     }
 

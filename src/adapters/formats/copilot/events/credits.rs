@@ -33,7 +33,8 @@ impl Credits {
     }
 
     fn advance(&mut self, counter: Number, goes_on: bool, damage: &mut RecordErrors) {
-        let Some(counter) = counted(counter, damage) else { return };
+        // A process that asked nothing states 0.
+        let Some(counter) = counted(counter, damage).filter(|counter| *counter > 0.0) else { return };
         let before = if goes_on && counter >= self.counter { self.counter } else { 0.0 };
         self.sum += counter - before;
         self.counter = counter;
@@ -57,6 +58,7 @@ mod tests {
             // Processes of versions without checkpoints begin at 0, unless their counts show otherwise.
             (&[(End, 3.0), (End, 4.0)][..], 7.0),
             (&[(End, 3.0), (EndOfMore, 4.0)][..], 4.0),
+            (&[(End, 3.0), (End, 0.0), (EndOfMore, 4.0)][..], 4.0),
             // A process that was killed, and the next one.
             (&[(Checkpoint, 3.0), (Checkpoint, 5.0), (End, 5.0)][..], 5.0),
             (&[(Checkpoint, 3.0), (Checkpoint, 1.0), (End, 2.0)][..], 5.0),

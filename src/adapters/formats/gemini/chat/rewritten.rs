@@ -14,6 +14,8 @@ use crate::model::session::Identity;
 #[derive(Debug, Default)]
 pub(super) struct Written {
     messages: Vec<Message>,
+    /// Whether a model has answered: there is no history to write again before.
+    has_answer: bool,
 }
 
 #[derive(Debug)]
@@ -38,6 +40,7 @@ impl Written {
             message.model.some().is_some() || message.tokens.get().is_some() || !message.tool_calls.is_empty();
         if is_of_model {
             self.messages.clear();
+            self.has_answer = true;
         } else {
             self.add(message, true, None);
         }
@@ -55,7 +58,7 @@ impl Written {
         let is_listed =
             |copy: &Message, raw: &Raw<'_>| !copy.id.is_empty() && copy.id == raw.read::<Record<'_>>().id.as_str();
         let are_listed = copies.iter().zip(listed).all(|(copy, raw)| is_listed(copy, raw));
-        if !are_listed || !copies.iter().any(|it| it.is_of_program) {
+        if !self.has_answer || !are_listed || !copies.iter().any(|it| it.is_of_program) {
             return Vec::new();
         }
         copies.into_iter().filter_map(|it| it.prompt).collect()

@@ -26,14 +26,16 @@ impl Session {
             self.builder.succeed();
         }
         let stated = Stated::new(data, damage);
-        let turns = self.builder.session.turns.iter().skip(self.process);
-        let own = turns.fold(Tokens::UNKNOWN, |sum, turn| sum.plus(turn.tokens.get()));
-        let goes_on = stated.goes_on_from(&self.stated, own);
+        let session = &self.builder.session;
+        let goes_on = stated.goes_on_from(
+            &self.stated,
+            session.turns.iter().skip(self.process).map(|turn| turn.tokens.get()),
+            session.runtime_version.as_deref(),
+        );
         self.credits.shutdown(data.total_nano_aiu, goes_on, damage);
         let spent = if goes_on { stated.clone().since(&self.stated) } else { stated.clone() };
-        if stated.has_tokens() {
-            self.stated = stated;
-        }
+        let models = if stated.has_tokens() { stated.models } else { mem::take(&mut self.stated.models) };
+        self.stated = Stated { models, ..stated };
         self.requests = add(self.requests, spent.requests);
         if let Some((added, removed)) = spent.lines {
             let session = &mut self.builder.session;
@@ -61,7 +63,7 @@ impl Session {
         self.credits.checkpoint(record.data.total_nano_aiu, damage);
         let Some(cost) = self.credits.cost() else { return };
         let session = &mut self.builder.session;
-        // It states no tokens: it contains those of the total before only.
+        // A checkpoint states no tokens, so its total repeats those of the last shutdown.
         let (known_line, occurred_at) =
             session.totals.last().map_or((session.line, None), |total| (total.line, total.occurred_at));
         session.totals.push(Total {

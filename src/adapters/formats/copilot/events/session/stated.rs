@@ -6,6 +6,15 @@ use crate::adapters::shared::ai_credits::dollars;
 use crate::adapters::shared::usage;
 use crate::model::session::{ModelTotal, NEGLIGIBLE_USD, Tokens, Total};
 
+/// The last version whose processes all begin to count at 0: see `copilot-events`.
+const LAST_FROM_ZERO: [u32; 3] = [1, 0, 67];
+
+/// The numbers of a version such as `1.0.80` or `1.0.80-1`.
+fn parts(version: &str) -> Option<[u32; 3]> {
+    let mut numbers = version.split(['.', '-', '+']).map(|number| number.parse().ok());
+    Some([numbers.next()??, numbers.next()??, numbers.next()??])
+}
+
 /// The counts of a `session.shutdown`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stated {
@@ -50,9 +59,20 @@ impl Stated {
         Total { models, covers_subagents: true, ..Total::default() }
     }
 
-    /// Whether it contains the counts of an earlier process. `own` is what the log shows of the process itself: only outputs, which
-    /// therefore decide alone.
-    pub(super) fn goes_on_from(&self, earlier: &Self, own: Tokens) -> bool {
+    /// Whether it contains the counts of an earlier process. `own` are the tokens of the process' own responses: the log has only their
+    /// outputs, which therefore decide.
+    pub(super) fn goes_on_from(
+        &self,
+        earlier: &Self,
+        own: impl Iterator<Item = Tokens> + Clone,
+        version: Option<&str>,
+    ) -> bool {
+        let is_new = version.and_then(|version| parts(version)).map(|parts| parts > LAST_FROM_ZERO);
+        let knows_outputs = own.clone().all(|tokens| tokens.output.is_some());
+        if is_new == Some(false) || is_new.is_none() && !knows_outputs {
+            return false;
+        }
+        let own = own.fold(Tokens::UNKNOWN, Tokens::plus);
         let outputs = |stated: &Self| stated.models.iter().filter_map(|model| model.tokens.output).sum::<i64>();
         earlier.has_tokens()
             && outputs(self) >= outputs(earlier).saturating_add(own.output.unwrap_or(0))

@@ -12,6 +12,8 @@ pub(super) struct Retries {
     are_stated: bool,
     /// Whether there are requests whose records do not.
     are_hidden: bool,
+    /// Whether the last record of a retry is that of the next request.
+    has_event: bool,
 }
 
 impl Retries {
@@ -20,12 +22,13 @@ impl Retries {
         let is_stated = record.agent_id.some().is_none();
         self.are_stated |= is_stated;
         self.are_hidden |= !is_stated;
-        is_stated && record.attempt.some().is_some()
+        is_stated && record.attempt.some().is_some() && !std::mem::take(&mut self.has_event)
     }
 
-    /// The log has a record of a retry.
+    /// The log has a record of a retry, whose request follows.
     pub(super) const fn stated(&mut self) {
         self.are_stated = true;
+        self.has_event = true;
     }
 
     /// Whether the number of retries is that of their records.
