@@ -16,7 +16,7 @@ pub fn write_line(line: &str) {
 /// them are indented as the message is. A longer word, such as a path, and a line with a layout of its own stay whole.
 fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let text = line.trim_start_matches(' ');
-    let indent = &line[..line.len() - text.len()];
+    let indent = " ".repeat(line.len() - text.len());
     let has_layout = text.contains("  ") || (!indent.is_empty() && !text.starts_with(char::is_alphabetic));
     if width(line) <= columns || has_layout {
         return vec![line.to_owned()];

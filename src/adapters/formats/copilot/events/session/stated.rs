@@ -67,7 +67,7 @@ impl Stated {
         own: impl Iterator<Item = Tokens> + Clone,
         version: Option<&str>,
     ) -> bool {
-        let is_new = version.and_then(|version| parts(version)).map(|parts| parts > LAST_FROM_ZERO);
+        let is_new = version.and_then(parts).map(|parts| parts > LAST_FROM_ZERO);
         let knows_outputs = own.clone().all(|tokens| tokens.output.is_some());
         if is_new == Some(false) || is_new.is_none() && !knows_outputs {
             return false;
