@@ -211,7 +211,7 @@ pub(crate) struct Agent {
     /// The turn of the last response.
     last: Option<usize>,
     /// The model of the conversation, which writes summaries.
-    model: Option<Symbol>,
+    pub(super) model: Option<Symbol>,
 }
 
 impl Agent {
@@ -326,54 +326,6 @@ impl Agent {
         event.key = message.timestamp.0.map(|it| format!("pi {}", it.micros()).into());
         event.message = message.error_message.some().map(brief);
         event.code = message.error_message.some().and_then(status_in);
-    }
-
-    /// Adds a billed usage as a turn, unless it is empty. Returns the index of the turn.
-    pub(crate) fn spent(
-        &mut self,
-        usage: Raw<'_>,
-        at: At,
-        identity: impl FnOnce(Tokens) -> Identity,
-        damage: &mut RecordErrors,
-    ) -> Option<usize> {
-        let usage = usage.read::<Maybe<Usage>>();
-        let usage = usage::present(&usage, damage)?;
-        self.add_spent(usage, at, identity, damage)
-    }
-
-    fn add_spent(
-        &mut self,
-        usage: &Usage,
-        at: At,
-        identity: impl FnOnce(Tokens) -> Identity,
-        damage: &mut RecordErrors,
-    ) -> Option<usize> {
-        let tokens = usage.tokens(damage);
-        if tokens.total().unwrap_or(0) == 0 {
-            return None;
-        }
-        let index = self.builder.turn(identity(tokens), at.line);
-        let turn = &mut self.builder.session.turns[index];
-        turn.tokens = tokens.into();
-        turn.occurred_at = at.time;
-        turn.cost = usage.cost(damage).map(Box::new);
-        Some(index)
-    }
-
-    /// Adds the response that wrote a summary, if its usage is known. `first_kept` is the first entry that a compaction kept: the record
-    /// of the event stream has it, too, and no time.
-    pub(crate) fn summary(&mut self, usage: Raw<'_>, first_kept: &str, at: At, damage: &mut RecordErrors) {
-        let name = |tokens: Tokens| {
-            if first_kept.is_empty() {
-                return identity(at.time, tokens);
-            }
-            let mut name = format!("pi compaction {first_kept} ");
-            push_counts_name(&mut name, tokens);
-            Identity::Global(name.into())
-        };
-        let Some(index) = self.spent(usage, at, name, damage) else { return };
-        let turn = &mut self.builder.session.turns[index];
-        turn.model = self.model.clone().or(turn.model.take());
     }
 
     fn tool_result(&mut self, message: &Message<'_>, logged: At, damage: &mut RecordErrors) {

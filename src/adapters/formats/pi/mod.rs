@@ -4,4 +4,5 @@ pub(crate) mod common;
 pub(crate) mod json;
 mod openclaw_prompts;
 pub(crate) mod session;
+mod spent;
 pub(crate) mod subagent;

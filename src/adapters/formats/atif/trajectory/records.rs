@@ -276,8 +276,7 @@ impl Metrics<'_> {
         let written = [extra.cache_creation_input_tokens, extra.cache_write_input_tokens, extra.cache_write_tokens];
         let reasoning = [extra.reasoning_tokens, extra.reasoning_output_tokens, extra.thoughts_tokens];
         let written_1h = extra.cache_creation.ephemeral_1h_input_tokens;
-        damage.note_impossible(&[written, reasoning].concat());
-        damage.note_impossible(&[written_1h]);
+        damage.note_impossible(&[&written[..], &reasoning, &[written_1h]].concat());
         let tokens = counting.tokens(
             self.prompt_tokens.get(),
             self.completion_tokens.get(),

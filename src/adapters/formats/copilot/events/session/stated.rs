@@ -1,4 +1,4 @@
-//! What the end of a process of Copilot CLI states, and what of it the process itself spent.
+//! The totals that Copilot CLI writes at the end of a process, and the part of them that the process itself spent.
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::copilot::events::records::Data;
