@@ -15,12 +15,22 @@ pub use mimalloc::MiMalloc;
 /// number is the same in all versions of mimalloc.
 const PURGE_DELAY: mi_option_t = 15;
 
-/// Returns free memory to the system after 100 ms, by default it is a second. The environment variable `MIMALLOC_PURGE_DELAY` has
+/// mimalloc's default of [`PURGE_DELAY`].
+const SECOND: c_long = 1000;
+
+/// Returns free memory to the system after 100 ms instead of a second. The environment variable `MIMALLOC_PURGE_DELAY` has
 /// precedence. To be called first.
 pub fn set_up() {
     const MILLISECONDS: c_long = 100;
     // SAFETY: The function stores a number.
     unsafe { mi_option_set_default(PURGE_DELAY, MILLISECONDS) };
+}
+
+/// Keeps free memory for a second, for commands that read an archive: the next batch of rows needs as much memory as the last one.
+/// This saves 9 % of the CPU time of `report waste` and of `report behavior` for ten million responses, which take 15 % more memory.
+pub fn keep_longer() {
+    // SAFETY: The function stores a number.
+    unsafe { mi_option_set_default(PURGE_DELAY, SECOND) };
 }
 
 /// Stops returning free memory in many small system calls: the process ends, which returns all of it at once. This saves 4 to 5 %
@@ -36,14 +46,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn free_memory_is_returned_soon() {
+    fn free_memory_is_returned_soon_or_kept_longer() {
         if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
             // SAFETY: The function returns a number.
             let delay = || unsafe { libmimalloc_sys::mi_option_get(PURGE_DELAY) };
             // mimalloc's default of this option, and of no other.
-            assert_eq!(delay(), 1000);
+            assert_eq!(delay(), SECOND);
             set_up();
             assert_eq!(delay(), 100);
+            keep_longer();
+            assert_eq!(delay(), SECOND);
         }
     }
 }

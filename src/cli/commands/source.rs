@@ -22,6 +22,8 @@ use super::output::{complain_of_path, say};
 use super::reading::{options, start_threads};
 use super::summary::Losses;
 use crate::cli::args;
+#[cfg(unix)]
+use crate::cli::memory;
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
 
@@ -142,6 +144,8 @@ fn open_as_stored(
     let options = options_of(&source);
     if source.logs.is_empty() {
         start_threads(None)?;
+        #[cfg(unix)]
+        memory::keep_longer();
         let name = settings.archive_name(source.archive.archive.as_deref())?;
         if Lake::is_at(&name) {
             let lake = Lake::open(&name)?;
