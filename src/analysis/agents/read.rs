@@ -5,7 +5,7 @@ use polars::prelude::*;
 use super::run::{Agent, Call, Start, Turn};
 use crate::analysis::rows::{CostBasis, Find, Sorted, hash_of};
 use crate::base::time::Time;
-use crate::store::frames::{TypedRows, events, for_each_batch, rows, tool_calls, turns};
+use crate::store::frames::{events, rows, tool_calls, turns};
 
 rows! {
     /// The columns of responses.
@@ -47,11 +47,11 @@ rows! {
 
 /// The responses, by number.
 pub(super) fn turns(table: LazyFrame, cost: CostBasis, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
-    let mut found = Vec::new();
     let table = table.filter(col(turns::GRAIN).eq(lit("turn"))).with_columns(cost.columns());
-    for_each_batch(table, |turns: &TurnColumns| {
-        for row in 0..turns.height() {
-            let Some(index) = find(turns.runtime(row), turns.session(row)) else { continue };
+    Sorted::read(
+        table,
+        |turns: &TurnColumns, row| {
+            let index = find(turns.runtime(row), turns.session(row))?;
             let owned = |text: Option<&str>| text.map(str::to_owned);
             let agent = || Agent { id: owned(turns.agent_id(row)), name: owned(turns.agent(row)) };
             let turn = Turn {
@@ -61,19 +61,18 @@ pub(super) fn turns(table: LazyFrame, cost: CostBasis, find: Find<'_>) -> Polars
                 total_tokens: turns.total_tokens(row),
                 cost_usd: turns.cost_usd(row),
             };
-            found.push((index, turn));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |turn| Some(turn.number)))
+            Some((index, turn))
+        },
+        |turn| Some(turn.number),
+    )
 }
 
 /// The calls, by time.
 pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
-    let mut found = Vec::new();
-    for_each_batch(table, |calls: &CallColumns| {
-        for row in 0..calls.height() {
-            let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
+    Sorted::read(
+        table,
+        |calls: &CallColumns, row| {
+            let index = find(calls.runtime(row), calls.session(row))?;
             let is_read = calls.category(row) == Some("read");
             let call = Call {
                 turn: calls.turn(row),
@@ -84,28 +83,26 @@ pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Cal
                 read: calls.target(row).filter(|_| is_read).map(hash_of),
                 result_bytes: calls.result_bytes(row),
             };
-            found.push((index, call));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |call| call.time))
+            Some((index, call))
+        },
+        |call| call.time,
+    )
 }
 
 /// The starts of subagents.
 pub(super) fn starts(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Start>> {
-    let mut found = Vec::new();
-    for_each_batch(table.filter(col(events::KIND).eq(lit("subagent"))), |events: &EventColumns| {
-        for row in 0..events.height() {
-            let Some(index) = find(events.runtime(row), events.session(row)) else { continue };
+    Sorted::read(
+        table.filter(col(events::KIND).eq(lit("subagent"))),
+        |events: &EventColumns, row| {
+            let index = find(events.runtime(row), events.session(row))?;
             let start = Start {
                 agent_id: events.code(row).map(str::to_owned),
                 name: events.agent(row).map(str::to_owned),
                 call_id: events.call_id(row).map(hash_of),
                 time: events.time(row).map(Time::micros),
             };
-            found.push((index, start));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |start| start.time))
+            Some((index, start))
+        },
+        |start| start.time,
+    )
 }

@@ -5,7 +5,7 @@ use polars::prelude::*;
 use super::rows::{Call, Change, Status, Turn};
 use crate::analysis::rows::{Find, Purpose, Sorted, ToolMeanings, agent_of_call, hash_of, is_answer, needs_no_check};
 use crate::base::time::Time;
-use crate::store::frames::{TypedRows, file_changes, for_each_batch, rows, tool_calls, turns};
+use crate::store::frames::{file_changes, rows, tool_calls, turns};
 
 rows! {
     /// The columns of calls.
@@ -59,17 +59,19 @@ rows! {
 
 /// The calls.
 pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
-    let mut found = Vec::new();
     let mut meanings = ToolMeanings::default();
-    for_each_batch(table, |calls: &CallColumns| {
-        for row in 0..calls.height() {
-            let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
+    let mut number = 0_usize;
+    Sorted::read(
+        table,
+        |calls: &CallColumns, row| {
+            let index = find(calls.runtime(row), calls.session(row))?;
             let (name, category, kind) = (calls.tool(row).unwrap_or_default(), calls.category(row), calls.kind(row));
             let (is_subagent, target) = (calls.is_subagent(row), calls.target(row));
             let agent = agent_of_call(turns.of(index), calls.turn(row), |turn| (turn.number, turn.agent))
                 .unwrap_or_else(|| hash_of((is_subagent, calls.agent(row))));
             let meaning = meanings.of(name);
-            let poll = meaning.polls.then_some(found.len());
+            number += 1;
+            let poll = meaning.polls.then_some(number);
             let call = Call {
                 time: calls.time(row).map(Time::micros),
                 duration_ms: calls.duration_ms(row),
@@ -83,20 +85,19 @@ pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> P
                 needs_no_check: needs_no_check(category == Some("shell"), target),
                 identity: calls.hash(row).map(|hash| hash_of((agent, name, hash, poll))),
             };
-            found.push((index, call));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |call| call.time))
+            Some((index, call))
+        },
+        |call| call.time,
+    )
 }
 
 /// The responses.
 pub(super) fn turns(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
-    let mut found = Vec::new();
-    for_each_batch(table.filter(col(turns::GRAIN).eq(lit("turn"))), |turns: &TurnColumns| {
-        for row in 0..turns.height() {
-            let Some(index) = find(turns.runtime(row), turns.session(row)) else { continue };
-            let Some(number) = turns.number(row) else { continue };
+    Sorted::read(
+        table.filter(col(turns::GRAIN).eq(lit("turn"))),
+        |turns: &TurnColumns, row| {
+            let index = find(turns.runtime(row), turns.session(row))?;
+            let number = turns.number(row)?;
             let is_subagent = turns.is_subagent(row);
             let agent = is_subagent.then(|| turns.agent_id(row).or(turns.agent(row)));
             let turn = Turn {
@@ -112,19 +113,18 @@ pub(super) fn turns(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Tur
                 output_tokens: turns.output_tokens(row),
                 total_tokens: turns.total_tokens(row),
             };
-            found.push((index, turn));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |turn| Some(turn.number)))
+            Some((index, turn))
+        },
+        |turn| Some(turn.number),
+    )
 }
 
 /// The changes of files.
 pub(super) fn changes(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Change>> {
-    let mut found = Vec::new();
-    for_each_batch(table, |changes: &ChangeColumns| {
-        for row in 0..changes.height() {
-            let Some(index) = find(changes.runtime(row), changes.session(row)) else { continue };
+    Sorted::read(
+        table,
+        |changes: &ChangeColumns, row| {
+            let index = find(changes.runtime(row), changes.session(row))?;
             let change = Change {
                 time: changes.time(row).map(Time::micros),
                 path: hash_of(changes.path(row)),
@@ -132,9 +132,8 @@ pub(super) fn changes(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<C
                 lines_added: changes.lines_added(row),
                 lines_removed: changes.lines_removed(row),
             };
-            found.push((index, change));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |change| change.time))
+            Some((index, change))
+        },
+        |change| change.time,
+    )
 }

@@ -11,7 +11,7 @@ use crate::analysis::rows::{
 use crate::base::split::base_name;
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
-use crate::store::frames::{TypedRows, events, for_each_batch, rows, tool_calls, turns};
+use crate::store::frames::{events, rows, tool_calls, turns};
 
 /// The rows of some sessions.
 #[derive(Default)]
@@ -135,10 +135,11 @@ fn ending(calls: &CallColumns, row: usize) -> Ending {
 
 fn calls(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
     let (mut paths, mut tools, mut meanings) = (Last::default(), Last::default(), ToolMeanings::default());
-    let mut found: Vec<(usize, Call)> = Vec::new();
-    for_each_batch(tables.table(tool_calls::TABLE), |calls: &CallColumns| {
-        for row in 0..calls.height() {
-            let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
+    let mut number = 0_usize;
+    Sorted::read(
+        tables.table(tool_calls::TABLE),
+        |calls: &CallColumns, row| {
+            let index = find(calls.runtime(row), calls.session(row))?;
             let (name, category) = (calls.tool(row).unwrap_or_default(), calls.category(row));
             let agent = hash_of((calls.is_subagent(row), calls.agent(row)));
             let polls = meanings.of(name).polls;
@@ -148,7 +149,8 @@ fn calls(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
                 Purpose::Other if polls => Purpose::Explore,
                 purpose => purpose,
             };
-            let poll = polls.then_some(found.len());
+            number += 1;
+            let poll = polls.then_some(number);
             let call = Call {
                 time: calls.time(row).map(Time::micros),
                 tool: tools.shared(Some(name)),
@@ -162,20 +164,19 @@ fn calls(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
                 identity: calls.hash(row).map(|hash| hash_of((agent, name, hash, poll))),
                 place: Place { path: paths.shared(calls.path(row)), line: calls.line(row) },
             };
-            found.push((index, call));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |call| call.time))
+            Some((index, call))
+        },
+        |call| call.time,
+    )
 }
 
 fn events(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Event>> {
     let is = |kind: &str| col(events::KIND).eq(lit(kind));
     let mut paths = Last::default();
-    let mut found: Vec<(usize, Event)> = Vec::new();
-    for_each_batch(tables.table(events::TABLE).filter(is("error").or(is("abort"))), |events: &EventColumns| {
-        for row in 0..events.height() {
-            let Some(index) = find(events.runtime(row), events.session(row)) else { continue };
+    Sorted::read(
+        tables.table(events::TABLE).filter(is("error").or(is("abort"))),
+        |events: &EventColumns, row| {
+            let index = find(events.runtime(row), events.session(row))?;
             let event = Event {
                 time: events.time(row).map(Time::micros),
                 is_abort: events.kind(row) == Some("abort"),
@@ -183,33 +184,31 @@ fn events(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Event>> {
                 message: events.message(row).unwrap_or_default().to_owned(),
                 place: Place { path: paths.shared(events.path(row)), line: events.line(row) },
             };
-            found.push((index, event));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |event| event.time))
+            Some((index, event))
+        },
+        |event| event.time,
+    )
 }
 
 /// The responses to the main agent.
 fn turns(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
     let is_main = col(turns::GRAIN).eq(lit("turn")).and(col(turns::IS_SUBAGENT).not());
     let mut paths = Last::default();
-    let mut found: Vec<(usize, Turn)> = Vec::new();
-    for_each_batch(tables.table(turns::TABLE).filter(is_main), |turns: &TurnColumns| {
-        for row in 0..turns.height() {
-            let Some(index) = find(turns.runtime(row), turns.session(row)) else { continue };
-            let Some(number) = turns.number(row) else { continue };
+    Sorted::read(
+        tables.table(turns::TABLE).filter(is_main),
+        |turns: &TurnColumns, row| {
+            let index = find(turns.runtime(row), turns.session(row))?;
+            let number = turns.number(row)?;
             let turn = Turn {
                 number,
                 time: turns.time(row).map(Time::micros),
                 visible_tokens: turns.output(row).map(|output| output - turns.reasoning(row).unwrap_or(0)),
                 place: Place { path: paths.shared(turns.path(row)), line: turns.line(row) },
             };
-            found.push((index, turn));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |turn| Some(turn.number)))
+            Some((index, turn))
+        },
+        |turn| Some(turn.number),
+    )
 }
 
 #[cfg(test)]

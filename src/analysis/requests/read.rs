@@ -5,7 +5,7 @@ use polars::prelude::*;
 use super::request::{Call, Compaction, Turn};
 use crate::analysis::rows::{CostBasis, Find, Purpose, Sorted, end_of};
 use crate::base::time::Time;
-use crate::store::frames::{TypedRows, events, for_each_batch, rows, tool_calls, turns};
+use crate::store::frames::{events, rows, tool_calls, turns};
 
 rows! {
     /// The columns of responses.
@@ -45,12 +45,12 @@ rows! {
 
 /// The responses, by number.
 pub(super) fn turns(table: LazyFrame, cost: CostBasis, find: Find<'_>) -> PolarsResult<Sorted<Turn>> {
-    let mut found = Vec::new();
     let table = table.filter(col(turns::GRAIN).eq(lit("turn"))).with_columns(cost.columns());
-    for_each_batch(table, |turns: &TurnColumns| {
-        for row in 0..turns.height() {
-            let Some(index) = find(turns.runtime(row), turns.session(row)) else { continue };
-            let Some(number) = turns.number(row) else { continue };
+    Sorted::read(
+        table,
+        |turns: &TurnColumns, row| {
+            let index = find(turns.runtime(row), turns.session(row))?;
+            let number = turns.number(row)?;
             let turn = Turn {
                 number,
                 is_subagent: turns.is_subagent(row),
@@ -60,19 +60,18 @@ pub(super) fn turns(table: LazyFrame, cost: CostBasis, find: Find<'_>) -> Polars
                 total_tokens: turns.total_tokens(row),
                 cost_usd: turns.cost_usd(row),
             };
-            found.push((index, turn));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |turn| Some(turn.number)))
+            Some((index, turn))
+        },
+        |turn| Some(turn.number),
+    )
 }
 
 /// The calls, by the number of their response. Calls of no response are left out.
 pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
-    let mut found = Vec::new();
-    for_each_batch(table.filter(col(tool_calls::TURN).is_not_null()), |calls: &CallColumns| {
-        for row in 0..calls.height() {
-            let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
+    Sorted::read(
+        table.filter(col(tool_calls::TURN).is_not_null()),
+        |calls: &CallColumns, row| {
+            let index = find(calls.runtime(row), calls.session(row))?;
             let status = calls.status(row);
             let call = Call {
                 turn: calls.turn(row),
@@ -83,22 +82,20 @@ pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Cal
                 is_ok: status == Some("ok"),
                 has_result: matches!(status, Some("ok" | "error")),
             };
-            found.push((index, call));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |call| call.turn))
+            Some((index, call))
+        },
+        |call| call.turn,
+    )
 }
 
 /// The compactions of contexts.
 pub(super) fn compactions(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Compaction>> {
-    let mut found = Vec::new();
-    for_each_batch(table.filter(col(events::KIND).eq(lit("compaction"))), |events: &EventColumns| {
-        for row in 0..events.height() {
-            let Some(index) = find(events.runtime(row), events.session(row)) else { continue };
-            found.push((index, Compaction { turn: events.turn(row), time: events.time(row).map(Time::micros) }));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |compaction| compaction.time))
+    Sorted::read(
+        table.filter(col(events::KIND).eq(lit("compaction"))),
+        |events: &EventColumns, row| {
+            let index = find(events.runtime(row), events.session(row))?;
+            Some((index, Compaction { turn: events.turn(row), time: events.time(row).map(Time::micros) }))
+        },
+        |compaction| compaction.time,
+    )
 }

@@ -1,5 +1,9 @@
 //! Rows by their sessions.
 
+use polars::prelude::*;
+
+use crate::store::frames::{TypedRows, for_each_batch};
+
 /// Rows by their sessions: of each session together, in order.
 pub(in crate::analysis) struct Sorted<R> {
     rows: Vec<R>,
@@ -25,6 +29,22 @@ impl<R> Sorted<R> {
             sort_by_time(of_session, |(_, row)| time(row));
         }
         Self { rows: rows.into_iter().map(|(_, row)| row).collect(), ends }
+    }
+
+    /// Reads rows of a table, and sorts them as [`Self::new`] does. `read` returns the index of a row's session with what is needed of
+    /// the row, or `None` to leave it out.
+    pub(in crate::analysis) fn read<C: TypedRows>(
+        table: LazyFrame,
+        mut read: impl FnMut(&C, usize) -> Option<(usize, R)>,
+        time: impl Fn(&R) -> Option<i64>,
+    ) -> PolarsResult<Self> {
+        let mut rows = Vec::new();
+        for_each_batch(table, |columns: &C| {
+            rows.reserve(columns.height());
+            rows.extend((0..columns.height()).filter_map(|row| read(columns, row)));
+            Ok(())
+        })?;
+        Ok(Self::new(rows, time))
     }
 
     /// The indices of the sessions that have rows.

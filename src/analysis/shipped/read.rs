@@ -108,37 +108,35 @@ pub(super) fn sessions(rows: LazyFrame) -> PolarsResult<Vec<Session>> {
 
 /// The calls that made commits.
 pub(super) fn calls(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
-    let mut found = Vec::new();
-    for_each_batch(table.filter(col(tool_calls::COMMITS).is_not_null()), |calls: &CallColumns| {
-        for row in 0..calls.height() {
-            let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
+    Sorted::read(
+        table.filter(col(tool_calls::COMMITS).is_not_null()),
+        |calls: &CallColumns, row| {
+            let index = find(calls.runtime(row), calls.session(row))?;
             let started_at = calls.time(row).map(Time::micros);
             let duration = calls.duration_ms(row).map(|it| it.saturating_mul(1000));
             let ended_at = started_at.zip(duration).map(|(start, duration)| start.saturating_add(duration));
-            found.push((index, Call { started_at, ended_at, printed: calls.commits(row).unwrap_or_default() }));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |call| call.started_at))
+            Some((index, Call { started_at, ended_at, printed: calls.commits(row).unwrap_or_default() }))
+        },
+        |call| call.started_at,
+    )
 }
 
 /// The changes whose lines are shown.
 pub(super) fn changes(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Change>> {
-    let mut found = Vec::new();
-    for_each_batch(table.filter(col(file_changes::LINE_SKETCH).is_not_null()), |changes: &ChangeColumns| {
-        for row in 0..changes.height() {
-            let Some(index) = find(changes.runtime(row), changes.session(row)) else { continue };
+    Sorted::read(
+        table.filter(col(file_changes::LINE_SKETCH).is_not_null()),
+        |changes: &ChangeColumns, row| {
+            let index = find(changes.runtime(row), changes.session(row))?;
             let change = Change {
                 path: changes.path(row).unwrap_or_default().replace('\\', "/"),
                 time: changes.time(row).map(Time::micros),
                 sketch: line_sketch::from_text(changes.line_sketch(row).unwrap_or_default()),
                 lines_added: changes.lines_added(row),
             };
-            found.push((index, change));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |change| change.time))
+            Some((index, change))
+        },
+        |change| change.time,
+    )
 }
 
 /// The commits from a time on, and all pull requests.

@@ -13,7 +13,7 @@ use crate::analysis::rows::{
 use crate::base::time::Time;
 use crate::model::session::Tokens;
 use crate::prices::{Catalog, Pricer, Rates, Request};
-use crate::store::frames::{TypedRows, computed_columns, events, for_each_batch, rows, tool_calls, turns};
+use crate::store::frames::{computed_columns, events, rows, tool_calls, turns};
 
 /// The rows of some sessions.
 #[derive(Default)]
@@ -215,12 +215,11 @@ fn turns(
     let table = table.with_column(col(turns::COST_USD).alias(STORED_COST)).with_columns(choices.cost.columns());
     let mut prices =
         Prices { pricer: Pricer::new(choices.catalog), rates: Vec::new(), numbers: HashMap::default(), last: 0 };
-    let mut found: Vec<(usize, Turn)> = Vec::new();
-    for_each_batch(table, |turns: &TurnColumns| {
-        found.reserve(turns.height());
-        for row in 0..turns.height() {
-            let Some(index) = find(turns.runtime(row), turns.session(row)) else { continue };
-            let Some(number) = turns.number(row) else { continue };
+    let turns = Sorted::read(
+        table,
+        |turns: &TurnColumns, row| {
+            let index = find(turns.runtime(row), turns.session(row))?;
+            let number = turns.number(row)?;
             let start = choices.starts.get(index).copied().flatten();
             let model = turns.canonical_model(row).or(turns.model(row));
             let turn = Turn {
@@ -240,11 +239,11 @@ fn turns(
                 rates: prices.number(&turns.request(row, start)),
                 place: place(paths, turns.path(row), turns.line(row)),
             };
-            found.push((index, turn));
-        }
-        Ok(())
-    })?;
-    Ok((Sorted::new(found, |turn| Some(turn.number)), prices.rates))
+            Some((index, turn))
+        },
+        |turn| Some(turn.number),
+    )?;
+    Ok((turns, prices.rates))
 }
 
 fn place(paths: &mut Names, path: Option<&str>, line: Option<i64>) -> Place {
@@ -252,15 +251,17 @@ fn place(paths: &mut Names, path: Option<&str>, line: Option<i64>) -> Place {
 }
 
 fn calls(tables: &Frames, turns: &Sorted<Turn>, find: Find<'_>, names: &mut AllNames) -> PolarsResult<Sorted<Call>> {
-    let mut found: Vec<(usize, Call)> = Vec::new();
     let mut meanings = ToolMeanings::default();
-    for_each_batch(tables.table(tool_calls::TABLE), |calls: &CallColumns| {
-        for row in 0..calls.height() {
-            let Some(index) = find(calls.runtime(row), calls.session(row)) else { continue };
+    let mut number = 0_usize;
+    Sorted::read(
+        tables.table(tool_calls::TABLE),
+        |calls: &CallColumns, row| {
+            let index = find(calls.runtime(row), calls.session(row))?;
             let (status, tool, kind) = (calls.status(row), calls.tool(row).unwrap_or_default(), calls.kind(row));
             let agent = agent_of_call(turns.of(index), calls.turn(row), |turn| (turn.number, turn.thread))
                 .unwrap_or_else(|| hash_of((calls.is_subagent(row), calls.agent(row))));
-            let poll = meanings.of(tool).polls.then_some(found.len());
+            number += 1;
+            let poll = meanings.of(tool).polls.then_some(number);
             let is_answer = is_answer(calls.exit_code(row), kind, calls.target(row));
             let call = Call {
                 time: calls.time(row).map(Time::micros),
@@ -273,30 +274,28 @@ fn calls(tables: &Frames, turns: &Sorted<Turn>, find: Find<'_>, names: &mut AllN
                 result_bytes: Count::new(calls.result_bytes(row)),
                 place: place(&mut names.paths, calls.path(row), calls.line(row)),
             };
-            found.push((index, call));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |call| call.time))
+            Some((index, call))
+        },
+        |call| call.time,
+    )
 }
 
 /// Compactions, and repeated requests without the status of an answer: the answer itself was rejected.
 fn events(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Event>> {
     let is_rejection = col(events::KIND).eq(lit("retry")).and(col(events::CODE).is_null());
     let table = tables.table(events::TABLE).filter(col(events::KIND).eq(lit("compaction")).or(is_rejection));
-    let mut found: Vec<(usize, Event)> = Vec::new();
-    for_each_batch(table, |events: &EventColumns| {
-        for row in 0..events.height() {
-            let Some(index) = find(events.runtime(row), events.session(row)) else { continue };
+    Sorted::read(
+        table,
+        |events: &EventColumns, row| {
+            let index = find(events.runtime(row), events.session(row))?;
             let event = Event {
                 is_compaction: events.kind(row) == Some("compaction"),
                 is_subagent: events.is_subagent(row),
                 turn: events.turn(row),
                 time: events.time(row).map(Time::micros),
             };
-            found.push((index, event));
-        }
-        Ok(())
-    })?;
-    Ok(Sorted::new(found, |event| event.time))
+            Some((index, event))
+        },
+        |event| event.time,
+    )
 }
