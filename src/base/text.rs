@@ -18,7 +18,7 @@ pub type SharedStr = arcstr::ArcStr;
 pub struct Symbol(SharedStr);
 
 /// Longer texts are not interned: they are rarely repeated.
-pub const LONGEST: usize = 64;
+const LONGEST: usize = 64;
 
 /// The number of texts that are interned, until the program ends. It bounds the memory for texts of which a log contains many,
 /// such as names of subagents: further ones last as long as their rows.

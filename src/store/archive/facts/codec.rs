@@ -56,6 +56,11 @@ pub fn encode<T: Serialize + ?Sized>(value: &T) -> io::Result<Vec<u8>> {
     Ok(encoded)
 }
 
+/// The size of an encoded value without compression, in bytes; 0 of damaged bytes.
+pub fn plain_size(encoded: &[u8]) -> usize {
+    snap::raw::decompress_len(encoded).unwrap_or_default()
+}
+
 /// Decodes a value. Damaged bytes cause an error; memory is allocated only for what they contain.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! A run that changes an archive: what it adds, and the next generation that it writes.
 //!
-//! [`Writer`] stages sources (`sink` and `stage`, with the `spool` on the disk; `footprint` estimates their memory). [`Writer::commit`] decides which parts change (`plan`, `verify`),
+//! [`Writer`] stages sources (`sink` and `stage`, with the `spool` on the disk). [`Writer::commit`] decides which parts change (`plan`, `verify`),
 //! divides their sources into parts of about the same size (`batches`), writes the parts (`commit`), and makes the generation the
 //! current one (`finish`).
 
@@ -8,7 +8,6 @@ mod api;
 mod batches;
 mod commit;
 mod finish;
-mod footprint;
 mod places;
 mod plan;
 mod sink;
