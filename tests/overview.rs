@@ -1,7 +1,7 @@
 //! The overview of `agentlogs` without a command: its numbers, its text, and its message without logs.
 
 use agentlogs::adapters::shared::builder::Retention;
-use agentlogs::analysis::overview::{Look, Overview, Room, Sums, Top};
+use agentlogs::analysis::overview::{Look, Overview, Space, Sums, Top};
 use agentlogs::analysis::present::Currency;
 use agentlogs::analysis::reports::{self, Frames, Options, Scope};
 use agentlogs::analysis::show;
@@ -40,14 +40,14 @@ fn the_overview_as_text() {
 fn the_overview_fits_its_terminal() {
     let overview = Overview::of(&tables(), &now("2026-10-05T14:30:00[UTC]")).unwrap();
     for (width, height) in [(80, 24), (100, 30), (200, 50)] {
-        let look = Look { room: Some(Room { width, height: height - 2 }), ..Look::default() };
+        let look = Look { space: Some(Space { width, height: height - 2 }), ..Look::default() };
         let text = overview.text(&look);
         assert!(text.lines().count() <= height - 2 && text.lines().all(|line| line.chars().count() <= width), "{text}");
         insta::assert_snapshot!(format!("overview_{width}x{height}"), text);
     }
     let lines = |width, height| {
         overview
-            .text(&Look { room: Some(Room { width, height }), ..Look::default() })
+            .text(&Look { space: Some(Space { width, height }), ..Look::default() })
             .lines()
             .map(str::to_owned)
             .collect::<Vec<_>>()
@@ -68,12 +68,12 @@ fn the_time_zone_is_whole_and_apart() {
     for zone in ["UTC", "Europe/Berlin", "America/New_York", "America/Los_Angeles", "America/Argentina/ComodRivadavia"]
     {
         let overview = Overview::of(&tables(), &now(&format!("2026-10-05T14:30:00[{zone}]"))).unwrap();
-        for room in [None, Some(20), Some(40), Some(60), Some(80), Some(100), Some(200)] {
-            let room = room.map(|width| Room { width, height: 48 });
-            let text = overview.text(&Look { room, ..Look::default() });
+        for space in [None, Some(20), Some(40), Some(60), Some(80), Some(100), Some(200)] {
+            let space = space.map(|width| Space { width, height: 48 });
+            let text = overview.text(&Look { space, ..Look::default() });
             let is_apart = text.split([' ', '\n']).any(|word| word == zone);
             // 20 columns have the name in two lines.
-            assert!(is_apart || room.is_some_and(|room| zone.len() > room.width), "{zone} {room:?}\n{text}");
+            assert!(is_apart || space.is_some_and(|space| zone.len() > space.width), "{zone} {space:?}\n{text}");
         }
     }
 }
@@ -84,8 +84,8 @@ fn narrow_terminals_cut_nothing() {
     let overview = Overview::of(&tables(), &now("2026-10-05T14:30:00[UTC]")).unwrap();
     let archive_option = " --archive /home/ann/archives/of-the-whole-team".to_owned();
     for width in [20, 30, 40, 50, 60, 72, 80, 159, 200] {
-        let room = Some(Room { width, height: 500 });
-        let text = overview.text(&Look { room, archive_option: archive_option.clone(), ..Look::default() });
+        let space = Some(Space { width, height: 500 });
+        let text = overview.text(&Look { space, archive_option: archive_option.clone(), ..Look::default() });
         let joined: String = text.split_whitespace().collect();
         for period in &overview.periods {
             let cost = Currency::default().amount(period.now.cost().unwrap());
@@ -103,7 +103,7 @@ fn narrow_terminals_cut_nothing() {
     // What a person sees in 24 lines.
     for width in [20, 40, 60] {
         let look = Look {
-            room: Some(Room { width, height: 22 }),
+            space: Some(Space { width, height: 22 }),
             archive_option: " --archive evals".to_owned(),
             ..Look::default()
         };
@@ -134,8 +134,8 @@ fn long_ids_are_shortened() {
     });
     let overview = Overview::of(&tables, &now("2026-10-05T14:30:00[UTC]")).unwrap();
     for width in [60, 80, 100, 200] {
-        let room = Some(Room { width, height: 60 });
-        let text = overview.text(&Look { room, ..Look::default() });
+        let space = Some(Space { width, height: 60 });
+        let text = overview.text(&Look { space, ..Look::default() });
         let rows: Vec<&str> = text.lines().filter_map(|line| line.find("swebe").map(|at| &line[at..])).collect();
         assert!(rows.len() > 3, "{text}");
         for (row, session) in rows.iter().zip(&overview.sessions) {

@@ -328,7 +328,7 @@ pub mod program {
         let expected = "the budget \"week\" has no time between since yesterday (2026-11-23 00:00) and until 2026-11-20 (2026-11-21 00:00)";
         assert!(stderr.contains(expected), "{stderr}");
         let (status, _, stderr) = check(&["--max", "worst_path=1"]);
-        assert!(status == Some(2) && stderr.contains("worst_path is no amount"), "{stderr}");
+        assert!(status == Some(2) && stderr.contains("worst_path is not an amount"), "{stderr}");
     }
 
     #[test]

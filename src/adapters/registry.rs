@@ -1,4 +1,4 @@
-//! All formats. Only [`detect`](super::detect) and [`driver`](super::driver) use this list.
+//! All formats. A new one is an entry here.
 
 use crate::adapters::engine::api::Adapter;
 use crate::adapters::engine::probe::Probe;
@@ -9,7 +9,7 @@ use crate::adapters::formats::{
 };
 use crate::model::sqlite_schema::Table;
 
-/// All formats. If two claim a log equally, the first wins.
+/// All formats, by runtime. If two claim a log equally, the first wins.
 pub static ADAPTERS: &[Adapter] = &[
     aider::analytics::ANALYTICS,
     aider::chat::CHAT,

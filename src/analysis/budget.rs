@@ -144,7 +144,7 @@ pub enum WrongMeasure {
         suggestion: String,
     },
     /// It is a text, a day, a flag or the number of a line.
-    #[error("{0} is no amount: it cannot be compared with a bound")]
+    #[error("{0} is not an amount: it cannot be compared with a bound")]
     NoAmount(String),
     /// A share cannot be above 1 or below 0.
     #[error("{measure} is between 0 and 1: write {} or {percentage}%", .percentage / 100.0)]
@@ -155,7 +155,7 @@ pub enum WrongMeasure {
         percentage: f64,
     },
     /// It is not a share of something.
-    #[error("{0} is no share: write a number without %")]
+    #[error("{0} is not a share: write a number without %")]
     NoPercentage(String),
 }
 
@@ -290,7 +290,7 @@ mod tests {
     fn texts_and_days_have_no_bounds() {
         for name in ["worst_path", "waste.basis", "example_session", "first_day", "is_on_front", "example_line"] {
             let error = MeasureBound::new(name, Side::Max, 1.0.into()).unwrap_err().to_string();
-            assert_eq!(error, format!("{name} is no amount: it cannot be compared with a bound"));
+            assert_eq!(error, format!("{name} is not an amount: it cannot be compared with a bound"));
         }
         let error = MeasureBound::new("nothing", Side::Max, 1.0.into()).unwrap_err().to_string();
         assert!(!error.contains("_path") && !error.contains("_day") && error.contains("worst_usd"), "{error}");
@@ -312,7 +312,7 @@ mod tests {
         for text in ["-0.1", "101%", "1e18"] {
             assert_eq!(refused("waste_share", text), "waste_share is between 0 and 1: write 0.1 or 10%", "{text}");
         }
-        assert_eq!(refused("cost_usd", "10%"), "cost_usd is no share: write a number without %");
+        assert_eq!(refused("cost_usd", "10%"), "cost_usd is not a share: write a number without %");
         for text in ["", "%", "many", "inf", "nan%"] {
             assert!(text.parse::<Limit>().is_err(), "{text}");
         }

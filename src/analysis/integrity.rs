@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use crate::analysis::outcomes::frame::TRIAL_PASSED;
-use crate::analysis::rows::measure::{Measure, measure, rows};
+use crate::analysis::rows::measure::{Measure, example, measure, rows};
 use crate::analysis::rows::{SESSION_KEY, Where, distinct_sessions};
 use crate::store::frames::tool_calls;
 
@@ -21,10 +21,10 @@ pub(super) const MEASURES: &[Measure] = &[
         distinct_sessions(col(TRIAL_PASSED))
     })
     .of_outcome(),
-    measure("example_session", "The session of the first call", || first(tool_calls::SESSION_ID)).no_amount(),
-    measure("example_target", "Its file, host or program", || first(tool_calls::TARGET)).no_amount(),
-    measure("example_path", "The log with it", || first(tool_calls::SOURCE_PATH)).no_amount().wide(),
-    measure("example_line", "The line there", || first(tool_calls::LINE)).no_amount().wide(),
+    example("example_session", "The session of the first call", || first(tool_calls::SESSION_ID)),
+    example("example_target", "Its file, host or program", || first(tool_calls::TARGET)),
+    example("example_path", "The log with it", || first(tool_calls::SOURCE_PATH)).wide(),
+    example("example_line", "The line there", || first(tool_calls::LINE)).wide(),
 ];
 
 /// The column's value in the first call of a group.

@@ -268,7 +268,7 @@ impl<'de> Deserialize<'de> for Day {
             Written::Date(date) => date.to_string(),
         };
         Self::parse(&text)
-            .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is no day: write it as \"2026-03-13\"")))
+            .ok_or_else(|| serde::de::Error::custom(format!("`{text}` is not a day: write it as \"2026-03-13\"")))
     }
 }
 

@@ -239,8 +239,8 @@ impl Node {
         self.arrays += other.arrays;
         self.objects += other.objects;
         other.forms.into_iter().for_each(|(form, count)| *self.forms.entry(form).or_default() += count);
-        let room = (MAX_DIFFERENT + 1).saturating_sub(self.different.len());
-        self.different.extend(other.different.into_iter().take(room));
+        let space = (MAX_DIFFERENT + 1).saturating_sub(self.different.len());
+        self.different.extend(other.different.into_iter().take(space));
         for (key, node) in other.keys {
             self.keys.entry(key).or_default().merge(node);
         }

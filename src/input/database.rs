@@ -219,7 +219,7 @@ fn read_file(path: &Path, request: &Request<'_>) -> Result<Rows, String> {
     if [WAL, "-shm", JOURNAL].iter().any(is_other) {
         // SQLite would wait for the writer of a pipe.
         let mut rows = read_as(path, "immutable=1", request).map_err(|error| error.to_string())?;
-        note(&mut rows.lost, "its journal is no regular file");
+        note(&mut rows.lost, "its journal is not a regular file");
         return Ok(rows);
     }
     if !has_wal && !has_journal {

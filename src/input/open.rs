@@ -72,7 +72,11 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK);
     let file = options.open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("no regular file")) }
+    match file.metadata()? {
+        of_file if of_file.is_file() => Ok(file),
+        of_directory if of_directory.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        _ => Err(io::Error::other("not a regular file")),
+    }
 }
 
 /// Reads a regular file of at most so many bytes. It does not wait for the writer of a pipe that took the place of a file.
@@ -183,8 +187,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("meta.json");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        assert_eq!(open(&pipe, Limit::Usual).unwrap_err().to_string(), "no regular file");
-        assert_eq!(read_file(&pipe, 1000).unwrap_err().to_string(), "no regular file");
+        assert_eq!(open(&pipe, Limit::Usual).unwrap_err().to_string(), "not a regular file");
+        assert_eq!(read_file(&pipe, 1000).unwrap_err().to_string(), "not a regular file");
         let endless = open_stream(Path::new("/dev/zero"), Limit::Bytes(1 << 20)).unwrap_err().to_string();
         assert_eq!(endless, "gives more than 1 MiB; --max-decompressed SIZE allows more");
     }

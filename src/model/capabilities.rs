@@ -64,7 +64,8 @@ impl Capabilities {
     pub const RESULT_ONLY: Self = Self(1024);
     /// The file was converted from a log of the session, which contains all of it, by another program or by the runtime itself.
     pub const CONVERTED: Self = Self(2048);
-    /// Each response of the model.
+    /// Each response of the model, with or without counts: a session without responses has 0 turns. Without this, the number of turns of such
+    /// a session is unknown.
     pub const TURNS: Self = Self(4096);
     /// The runtime exported telemetry about a session whose own log has all that is billed to the conversation.
     pub const EXPORTED: Self = Self(8192);

@@ -40,7 +40,7 @@ impl<'de> Deserialize<'de> for Clock {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         Self::parse(&text)
-            .ok_or_else(|| D::Error::custom(format!("`{text}` is no time of the day: write it as \"16:30\"")))
+            .ok_or_else(|| D::Error::custom(format!("`{text}` is not a time of the day: write it as \"16:30\"")))
     }
 }
 

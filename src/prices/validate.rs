@@ -21,7 +21,7 @@ pub(super) fn find_problem(entry: &Entry) -> Option<String> {
             amounts.extend([step.cache_read, step.cache_write, step.cache_write_1h].into_iter().flatten());
         }
         if let Some(wrong) = amounts.iter().find(|amount| !is_price(amount)) {
-            return Some(format!("{wrong} is no price in dollars per million tokens"));
+            return Some(format!("{wrong} is not a price in dollars per million tokens"));
         }
         if let (Some(from), Some(until)) = (period.from, period.until)
             && from >= until
@@ -41,5 +41,5 @@ pub(super) fn find_problem(entry: &Entry) -> Option<String> {
     let shares =
         entry.tiers.values().flat_map(|share| [share.input, share.output, share.cache_read, share.cache_write]);
     let wrong = shares.chain(entry.regions.values().copied()).find(|it| !(0.0..1e3).contains(it));
-    wrong.map(|it| format!("{it} is no share of a price"))
+    wrong.map(|it| format!("{it} is not a share of a price"))
 }

@@ -171,8 +171,8 @@ impl RecordErrors {
         self.add_part(what, part, contents_of(part.0));
     }
 
-    /// As [`Self::unknown_part`], only if the part contains token counts or costs: the type is one of many, of which none that is known
-    /// contains counts of its own.
+    /// As [`Self::unknown_part`], only if the part contains token counts or costs. For parts with many types, of which no known one has
+    /// counts of its own.
     pub fn unread_counts(&mut self, what: &str, part: Raw<'_>) {
         let contents = contents_of(part.0);
         if contents.has_counts {

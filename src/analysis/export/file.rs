@@ -71,7 +71,9 @@ pub fn write_file(path: &Path, access: Access, write: impl FnOnce(&mut dyn Write
     }
     #[cfg(not(unix))]
     let _ = access;
-    let (file, temporary) = builder.tempfile_in(folder)?.into_parts();
+    // The error of `tempfile` names the temporary file.
+    let temporary = builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
+    let (file, temporary) = temporary.into_parts();
     write_all(file, write)?;
     temporary.persist(path).map_err(|error| error.error)
 }

@@ -4,7 +4,7 @@ use polars::prelude::*;
 
 use super::frame::{FAILURE_LINE, FAILURE_PATH, FAILURE_SIGN};
 use crate::analysis::rows::count_of;
-use crate::analysis::rows::measure::{Measure, derived, float, measure, median, not_zero, rows, sum};
+use crate::analysis::rows::measure::{Measure, derived, example, float, measure, median, not_zero, rows, sum};
 use crate::store::frames::sessions;
 
 /// The measures.
@@ -18,11 +18,12 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure("incomplete", "Those whose log has no end", || count_of(sessions::STATUS, "incomplete")).wide(),
     median("p50_turns", "Median number of responses", sessions::TURNS).wide(),
     median("p50_duration_ms", "Median duration", sessions::DURATION_MS).wide(),
-    measure("example_session", "The session of the group with the highest cost", || example(sessions::SESSION_ID))
-        .no_amount(),
-    measure("example_sign", "What shows its class", || example(FAILURE_SIGN)).no_amount(),
-    measure("example_path", "The log that shows it", || example(FAILURE_PATH)).no_amount().wide(),
-    measure("example_line", "The line there", || example(FAILURE_LINE)).no_amount().wide(),
+    example("example_session", "The session of the group with the highest cost", || {
+        of_most_expensive(sessions::SESSION_ID)
+    }),
+    example("example_sign", "What shows its class", || of_most_expensive(FAILURE_SIGN)),
+    example("example_path", "The log that shows it", || of_most_expensive(FAILURE_PATH)).wide(),
+    example("example_line", "The line there", || of_most_expensive(FAILURE_LINE)).wide(),
 ];
 
 fn share_of(column: &str) -> Expr {
@@ -30,7 +31,7 @@ fn share_of(column: &str) -> Expr {
 }
 
 /// The value of the session with the highest cost.
-fn example(column: &str) -> Expr {
+fn of_most_expensive(column: &str) -> Expr {
     let order = SortMultipleOptions::default().with_order_descending_multi([true, false, false]).with_nulls_last(true);
     col(column).sort_by([col(sessions::COST_USD), col(sessions::SESSION_ID), col(sessions::RUNTIME)], order).first()
 }

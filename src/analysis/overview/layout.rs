@@ -1,6 +1,6 @@
 //! Blocks of lines, of which a terminal shows as much as fits.
 
-use super::style::{Look, Room, cut_line, visible_width};
+use super::style::{Look, Space, cut_line, visible_width};
 
 /// The forms of a block, from the shortest to the longest one.
 pub(super) const LEVELS: usize = 5;
@@ -43,7 +43,7 @@ pub(super) fn block_width(look: &Look) -> usize {
 
 /// The blocks as lines, in this order.
 pub(super) fn laid_out(blocks: &[Block], look: &Look) -> Vec<String> {
-    let Some(Room { width, height }) = look.room else {
+    let Some(Space { width, height }) = look.space else {
         return joined(blocks.iter().map(|block| block.lines(Some(UNLIMITED))));
     };
     let all: Vec<&Block> = blocks.iter().collect();
@@ -111,7 +111,7 @@ mod tests {
 
     fn shown(width: usize, height: usize) -> String {
         let blocks = [block(0, "a", [2; 5]), block(2, "b", [1, 1, 2, 3, 4]), block(1, "c", [1, 2, 3, 4, 5])];
-        let look = Look { room: Some(Room { width, height }), ..Look::default() };
+        let look = Look { space: Some(Space { width, height }), ..Look::default() };
         laid_out(&blocks, &look).join("|")
     }
 

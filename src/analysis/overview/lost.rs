@@ -38,23 +38,23 @@ fn short(losses: &[Loss], columns: usize, look: &Look) -> Vec<String> {
     let health = losses.iter().find(|loss| loss.command == HEALTH);
     let command = health.or(losses.first()).map_or(HEALTH, |loss| loss.command);
     let command = format!("  agentlogs {command}{}", look.archive_option);
-    let room = columns.saturating_sub(title.len() + width(&command));
-    if room >= LEAST {
-        let text = cut(&in_room(losses, room), room);
+    let space = columns.saturating_sub(title.len() + width(&command));
+    if space >= LEAST {
+        let text = cut(&in_space(losses, space), space);
         return vec![look.styled(Style::Bold, title) + &text + &look.styled(Style::Dim, &command)];
     }
-    let mut lines = look.in_lines_after(title, &in_room(losses, columns), columns);
+    let mut lines = look.in_lines_after(title, &in_space(losses, columns), columns);
     lines.extend(look.command(&command, columns).iter().map(|line| look.styled(Style::Dim, line)));
     lines
 }
 
 /// As many of the losses as fit in so many columns, at least the first one.
-fn in_room(losses: &[Loss], room: usize) -> String {
+fn in_space(losses: &[Loss], space: usize) -> String {
     let mut text = String::new();
     for (index, loss) in losses.iter().enumerate() {
         let next = if index == 0 { loss.text.clone() } else { format!("{text}; {}", loss.text) };
         let rest = losses.len() - index;
-        if index > 0 && width(&next) + if rest > 1 { 10 } else { 0 } > room {
+        if index > 0 && width(&next) + if rest > 1 { 10 } else { 0 } > space {
             text = format!("{text}; {rest} more");
             break;
         }

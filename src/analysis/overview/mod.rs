@@ -25,5 +25,5 @@ mod turns;
 pub use compute::{Lost, Overview, Tool};
 pub use period_rows::change;
 pub use periods::DAYS;
-pub use style::{Look, Room};
+pub use style::{Look, Space};
 pub use sums::{Day, Period, Sums, Top, TopSession};

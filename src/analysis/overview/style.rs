@@ -20,14 +20,14 @@ pub struct Look {
     /// The option that names the archive in the commands that are shown, with a space before it; may be empty.
     pub archive_option: String,
     /// The space on the terminal. Without it the overview has 80 columns, and as many lines as it needs.
-    pub room: Option<Room>,
+    pub space: Option<Space>,
     /// Whether the terminal has ASCII characters only.
     pub is_ascii: bool,
 }
 
 /// A part of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
+pub struct Space {
     /// In columns.
     pub width: usize,
     /// In lines.
@@ -72,12 +72,12 @@ impl Look {
 
     /// The width that blocks are laid out for.
     pub(super) fn width(&self) -> usize {
-        self.room.map_or(PAGE, |room| room.width)
+        self.space.map_or(PAGE, |space| space.width)
     }
 
     /// A command in lines of a terminal. Elsewhere it is one line of any length, as a path may be long.
     pub(super) fn command(&self, command: &str, columns: usize) -> Vec<String> {
-        if self.room.is_some() { in_lines(command, columns, 4) } else { vec![command.to_owned()] }
+        if self.space.is_some() { in_lines(command, columns, 4) } else { vec![command.to_owned()] }
     }
 
     /// The text, in the characters of the terminal.

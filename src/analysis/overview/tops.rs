@@ -89,9 +89,9 @@ impl<'o> List<'o> {
         };
         if !is_narrow(columns) {
             let label = look.styled(Style::Bold, &format!("{label:LABEL$}"));
-            return vec![label + &in_room(rows, columns.saturating_sub(LABEL))];
+            return vec![label + &in_space(rows, columns.saturating_sub(LABEL))];
         }
-        let names = in_room(rows, (2 * columns).saturating_sub(label.len() + 4));
+        let names = in_space(rows, (2 * columns).saturating_sub(label.len() + 4));
         look.in_lines_after(&label, &format!(": {names}"), columns)
     }
 
@@ -107,7 +107,7 @@ impl<'o> List<'o> {
 }
 
 /// As many names as fit in so many columns, at least one.
-fn in_room(rows: &[Row<'_>], columns: usize) -> String {
+fn in_space(rows: &[Row<'_>], columns: usize) -> String {
     let names: Vec<&str> = rows.iter().map(|row| named(row.name)).collect();
     let mut text = String::new();
     for (index, (row, name)) in rows.iter().zip(&names).enumerate() {
@@ -241,7 +241,7 @@ mod tests {
     fn names_with_harmful_characters_are_whole() {
         let row = |name| Row { name: Some(name), cells: Default::default(), short: "9 %".to_owned() };
         let rows = [row("/home/ann/a\u{202e}evil"), row("C:\\work\\shop")];
-        assert_eq!(in_room(&rows, 60), "a\\u{202e}evil 9 %, shop 9 %");
+        assert_eq!(in_space(&rows, 60), "a\\u{202e}evil 9 %, shop 9 %");
     }
 
     #[test]

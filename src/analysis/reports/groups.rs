@@ -167,9 +167,9 @@ impl<'a> Plan<'a> {
 
     /// The total with all measures.
     fn total(&self, total: DataFrame) -> PolarsResult<DataFrame> {
-        // The total is no group among others.
-        let over_groups = self.computed.iter().filter(|measure| measure.over_groups.is_some());
-        let unknown = over_groups.map(|measure| lit(NULL).cast(DataType::Boolean).alias(measure.name));
+        // The total is not a group among others, and not a row that could be an example.
+        let of_groups = self.computed.iter().filter(|measure| measure.over_groups.is_some() || measure.is_example);
+        let unknown = of_groups.map(|measure| when(lit(false)).then(col(measure.name)).otherwise(lit(NULL)));
         let total = self.derive(total).with_columns(unknown.collect::<Vec<_>>());
         total.select(self.shown.iter().map(|measure| col(measure.name)).collect::<Vec<_>>()).collect()
     }

@@ -63,7 +63,7 @@ FROM sources WHERE status IN ('truncated', 'unreadable', 'unrecognised')
 UNION ALL
 SELECT 'usage' AS finding, usage AS reason, runtime, format, COUNT(*) AS count, 'sessions' AS unit,
     NULL AS source_path, NULL AS first_line, MIN(session_id) AS example
-FROM sessions GROUP BY usage, runtime, format
+FROM sessions WHERE usage <> 'exact' GROUP BY usage, runtime, format
 UNION ALL
 SELECT 'unpriced' AS finding, model AS reason, runtime, format, SUM(tokens) AS count, 'tokens' AS unit,
     NULL AS source_path, NULL AS first_line, MIN(session_id) AS example

@@ -18,8 +18,8 @@ use crate::analysis::integrity;
 use crate::analysis::outcomes::{self, Outcomes};
 use crate::analysis::requests::{self, Requests};
 use crate::analysis::rows::measure::{
-    Formula, Measure, derived, float, max, measure, median, new, not_zero, percentile_90, percentile_95, ratio, rows,
-    sum,
+    Formula, Measure, derived, example, float, max, measure, median, new, not_zero, percentile_90, percentile_95,
+    ratio, rows, sum,
 };
 use crate::analysis::rows::{
     SESSION_KEY, Sessions, Table, Where, distinct_sessions, failed_calls, known_sum, responses, sum_where,
@@ -292,15 +292,14 @@ pub static REPORTS: &[Report] = &[
                 .of_session()
                 .wide(),
                 measure("last_day", "Day of the last one, UTC", || col(events::DAY).max()).no_amount().wide(),
-                measure("example", "Message of the last one", || {
+                example("example", "Message of the last one", || {
                     // One line, as a table shows many messages.
                     let message =
                         col(events::MESSAGE).str().replace_all(lit(r"\s+"), lit(" "), false).str().head(lit(120));
                     // The order of rows depends on the order of ingests: times and texts do not.
                     let order = [col(events::OCCURRED_AT), col(events::MESSAGE)];
                     message.sort_by(order, SortMultipleOptions::default()).drop_nulls().last()
-                })
-                .no_amount(),
+                }),
             ],
             top: None,
         }),

@@ -162,6 +162,9 @@ fn nearest(tables: &Frames, scope: &Scope, name: &str, pattern: &str) -> Option<
     if let Some(near) = contains.or_else(|| near(pattern, values.iter().copied())) {
         return Some(format!("; did you mean {near:?}?"));
     }
+    if ["session", "root", "parent"].contains(&name) {
+        return Some("; `agentlogs sessions` lists them".to_owned());
+    }
     let listed: Vec<&str> = values.iter().copied().take(LISTED).collect();
     let more = if values.len() > LISTED { ", …" } else { "" };
     Some(format!("; there are: {}{more}", listed.join(", ")))

@@ -22,6 +22,8 @@ pub struct Measure {
     pub(in crate::analysis) needs_price_as: bool,
     /// Computes the values of a flag that depends on all groups; it is NULL in the total.
     pub(in crate::analysis) over_groups: Option<fn(LazyFrame) -> PolarsResult<LazyFrame>>,
+    /// Whether it is a value of one row of the group, as an example; it is NULL in the total.
+    pub(in crate::analysis) is_example: bool,
     /// Whether it is an amount. A text, a day, a flag or the number of a line cannot be compared with a bound.
     pub(in crate::analysis) is_amount: bool,
     /// Whether it is a part of the stored cost, and so does not apply to `--cost reported` or `computed`.
@@ -107,6 +109,7 @@ pub(in crate::analysis) const fn new(name: &'static str, about: &'static str, fo
         needs_outcome: false,
         needs_price_as: false,
         over_groups: None,
+        is_example: false,
         is_amount: true,
         is_part: false,
     }
@@ -115,6 +118,11 @@ pub(in crate::analysis) const fn new(name: &'static str, about: &'static str, fo
 /// Any measure over the rows of a group.
 pub(in crate::analysis) const fn measure(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
     new(name, about, Formula::Rows(of))
+}
+
+/// A value of one row of a group, as an example; NULL in the total.
+pub(in crate::analysis) const fn example(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
+    Measure { is_example: true, ..measure(name, about, of).no_amount() }
 }
 
 /// A formula of other measures.

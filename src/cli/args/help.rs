@@ -63,8 +63,9 @@ pub fn command(arguments: &[OsString]) -> Command {
     let command = Cli::command();
     let template = format!(
         "{{about-section}}\n{{usage-heading}} {{usage}}\n\nWithout a command: read your runtimes' logs, \
-         and show the last days.\n\n{}{{options}}{{after-help}}",
-        groups(&command)
+         and show the last days.\n\n{}{}\n{{options}}{{after-help}}",
+        groups(&command),
+        heading("Options")
     );
     let names: Vec<String> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
     let mut command = command.help_template(template);
@@ -300,6 +301,19 @@ const OTHER_OPTIONS: &[(&str, &str, &str)] = &[
     ("--all", "limit", "--limit 0"),
 ];
 
+/// What can be written for an argument that is missing.
+pub fn tip_of_missing(arguments: &[OsString]) -> Option<String> {
+    let mut names = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    match names.find(|name| !name.starts_with('-'))? {
+        "report" => {
+            let names: Vec<&str> = REPORTS.iter().map(|report| report.name).collect();
+            Some(format!("the reports are {}", names.join(", ")))
+        }
+        "query" => Some("'agentlogs query --list' lists the built-in queries".to_owned()),
+        _ => None,
+    }
+}
+
 /// What an unknown option of another program is called here, if the command has such an option.
 pub fn other_option(command: &Command, arguments: &[OsString], option: &str) -> Option<String> {
     let names: Vec<&str> = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).collect();
@@ -319,6 +333,8 @@ pub fn other_option(command: &Command, arguments: &[OsString], option: &str) -> 
     if option.strip_prefix('-').is_some_and(|rest| rest.starts_with(|char: char| char.is_ascii_digit())) {
         // A number without its sign, after the option that it was meant for.
         let (before, number) = (text(at?.checked_sub(1)?)?, text(at?)?.trim_start_matches('-'));
+        // In other programs a negative limit means all rows, here 0 does.
+        let number = if before == "--limit" { "0" } else { number };
         return has(before.strip_prefix("--")?).then(|| format!("{before} {number}"));
     }
     let (_, id, here) = OTHER_OPTIONS.iter().find(|(other, id, _)| *other == option && has(id))?;
@@ -421,7 +437,7 @@ mod tests {
         assert_eq!(answer(&["report", "cost", "-d9"], "-d"), "--last 9d");
         assert_eq!(answer(&["report", "cost", "--months", "x"], "--months"), "--last 3mo");
         assert_eq!(answer(&["report", "cost", "--hours"], "--hours"), "--last 12h");
-        assert_eq!(answer(&["report", "cost", "--limit", "-1"], "-1"), "--limit 1");
+        assert_eq!(answer(&["report", "cost", "--limit", "-1"], "-1"), "--limit 0");
         assert_eq!(answer(&["sessions", "--last", "-12h"], "-1"), "--last 12h");
         assert_eq!(answer(&["sessions", "-1"], "-1"), "");
         assert_eq!(answer(&["ingest", "--json"], "--json"), "");

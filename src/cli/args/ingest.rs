@@ -64,7 +64,7 @@ pub struct Reading {
     /// the compressed size]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_decompressed: Option<u64>,
-    /// The runtime of logs whose format is used by several runtimes; without paths, only logs of this runtime are read
+    /// The runtime of logs whose format is used by several runtimes; `ingest` without paths reads only logs of this runtime
     #[arg(long, value_name = "R")]
     pub runtime: Option<String>,
     /// The model of logs that do not name one

@@ -33,7 +33,7 @@ pub use export::{Dashboard, Export, Kind, Period};
 pub use extract::Extract;
 pub use filters::Filters;
 pub use git::{Git, GitImport, GitScan};
-pub use help::{command, other_command, other_option};
+pub use help::{command, other_command, other_option, tip_of_missing};
 pub use ingest::{Content, Ingest, Reading};
 pub use mcp::{Client, Install, Mcp, McpCommand, McpLimits};
 pub use prices::Prices;

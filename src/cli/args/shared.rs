@@ -37,7 +37,7 @@ pub struct Printed {
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// The maximum number of rows; 0 is all [default: all; 20 on a terminal for reports, sessions, queries and prices list]
+    /// The maximum number of rows; 0 is all [default: all; on a terminal up to 20 of reports, sessions, queries and prices list]
     #[arg(long, value_name = "N")]
     pub limit: Option<u32>,
     /// Print all columns of a table; on a terminal that is too narrow for them, each row is a block of lines. JSON and CSV always

@@ -8,7 +8,7 @@ use agentlogs::analysis::reports::content_doubts;
 
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{SEPARATOR, Source, SourceStatus};
-use agentlogs::store::archive::{Archive, Histories, Lost, Repair, StoredFacts};
+use agentlogs::store::archive::{self, Archive, Checked, Histories, Lost, Problem, Repair, StoredFacts};
 use agentlogs::store::lake::{Lake, shown};
 use anyhow::bail;
 
@@ -215,7 +215,13 @@ fn file_of(path: &str) -> Option<PathBuf> {
 }
 
 fn check(archive: &Archive) -> anyhow::Result<Outcome> {
-    let checked = archive.check()?;
+    let checked = match archive.check() {
+        // Without the file that names the current generation, nothing else can be checked.
+        Err(archive::Error::Damaged { path, error: what }) => {
+            Checked { problems: vec![Problem { path, what }], ..Checked::default() }
+        }
+        checked => checked?,
+    };
     state_problems(archive, &checked.problems);
     if !checked.problems.is_empty() {
         let option = option_of_directory(archive.folder());

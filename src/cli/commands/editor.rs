@@ -17,7 +17,7 @@ pub fn edit(place: &Place) -> Result<(), String> {
     }
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let Some(editor) = variable("VISUAL").or_else(|| variable("EDITOR")) else {
-        return Err(format!("neither $VISUAL nor $EDITOR is set; the line is {path}:{line}"));
+        return Err(format!("set $EDITOR to open line {line} of {path}"));
     };
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or_default();

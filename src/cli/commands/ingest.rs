@@ -17,7 +17,7 @@ use super::files::Files;
 use super::output::{complain, complain_of_path, say};
 use super::progress::{Stage, watched};
 use super::reading::options;
-use super::summary::{HINT, Ingested, LOGS, report_damage, summary};
+use super::summary::{Ingested, LOGS, no_files, report_damage, summary};
 use super::{Outcome, WrongCommandLine, places};
 use crate::cli::args::Ingest;
 use crate::cli::settings::Settings;
@@ -106,8 +106,8 @@ pub fn read_into(archive: &Archive, mut options: Options) -> anyhow::Result<Opti
     let files = Files { read: run.read, unchanged: run.unchanged.iter().map(String::as_str).collect() };
     drop(run.unchanged);
     if files.read.is_empty() && files.unchanged.is_empty() {
-        if !options.roots.is_empty() {
-            say(&format!("no files in {}; {HINT}", names(&options.roots)));
+        if !options.roots.is_empty() && run.errors.is_empty() {
+            say(&no_files(&options.roots));
         }
         if writer.is_new() {
             say("nothing was written");
@@ -116,10 +116,6 @@ pub fn read_into(archive: &Archive, mut options: Options) -> anyhow::Result<Opti
     }
     let written = watched(Stage::Writing(&parts), || writer.commit())?;
     Ok(Some(Ingested { files, written, errors: run.errors, progress, time: start.elapsed() }))
-}
-
-fn names(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a path is a named pipe, which may not have a writer yet. The pipes of a shell have one.

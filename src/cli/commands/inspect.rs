@@ -6,7 +6,7 @@ use agentlogs::analysis::present;
 use agentlogs::ingest::drift::Drifts;
 use agentlogs::ingest::shape::Shape;
 use agentlogs::ingest::{self, FileRead, Shapes};
-use agentlogs::model::source::Source;
+use agentlogs::model::source::{Source, SourceStatus};
 use serde::Serialize;
 
 use super::Outcome;
@@ -88,12 +88,16 @@ pub fn run(args: &Inspect, settings: &Settings) -> anyhow::Result<Outcome> {
 impl Inspected {
     fn of(file: FileRead) -> Self {
         let claims = file.claims.into_iter();
+        let mut source = file.source;
+        if source.status == SourceStatus::Unrecognised {
+            source.message.get_or_insert_with(|| "no format has records like these".to_owned());
+        }
         Self {
             claims: claims
                 .map(|(adapter, weight)| Claim { format: adapter.id, runtime: adapter.runtime, weight })
                 .collect(),
             // The options are those of this command.
-            source: Source { options: String::new(), ..file.source },
+            source: Source { options: String::new(), ..source },
             shape: file.shape,
         }
     }

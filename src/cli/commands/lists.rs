@@ -8,8 +8,8 @@ use agentlogs::store::query::nearest;
 use anyhow::{Context, bail};
 use polars::prelude::*;
 
-use super::Outcome;
 use super::output::{Layout, WITH_ABOUT, is_on_terminal, print, say};
+use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{self, Man, Schema};
 
 pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
@@ -22,7 +22,8 @@ pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
     };
     let of_table: Vec<_> = columns.into_iter().filter(|it| it.table.eq_ignore_ascii_case(table)).collect();
     if of_table.is_empty() {
-        bail!("no table {table:?}{}", nearest(table, names_of_tables()));
+        let near = nearest(table, names_of_tables());
+        return Err(WrongCommandLine(format!("no table {table:?}{near}")).into());
     }
     let done = columns_of(&of_table, false, args)?;
     if table.eq_ignore_ascii_case(LABELS) {
@@ -68,6 +69,7 @@ pub fn man(man: &Man) -> anyhow::Result<Outcome> {
         }
         std::fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
         clap_mangen::generate_to(command, directory).with_context(|| directory.display().to_string())?;
+        say(&format!("{}: the pages of all commands", directory.display()));
     } else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page)?;

@@ -41,6 +41,11 @@ pub fn wrong_arguments(mut error: clap::Error, command: &clap::Command, argument
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
         }
     }
+    if error.kind() == ErrorKind::MissingRequiredArgument
+        && let Some(tip) = args::tip_of_missing(arguments)
+    {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
     let text = error.render().to_string();
     if error.kind() == ErrorKind::ValueValidation
         && let Some((before, after, words)) = of_number(&text)
@@ -91,7 +96,7 @@ pub struct Layout<'a> {
     pub roles: Roles<'a>,
     /// The style, if the rows are those of a report.
     pub report: Option<ReportStyle>,
-    /// Whether there may be any number of rows, of which a terminal shows 20 without `--limit`.
+    /// Whether there may be any number of rows, of which a terminal shows [`row_limit`] without `--limit`.
     pub is_long: bool,
     /// The number of rows that the command itself left out.
     pub more: usize,
@@ -108,12 +113,12 @@ pub const WITH_ABOUT: Layout<'static> = Layout {
     empty: None,
 };
 
-/// The number of rows of a table on a terminal, if there may be any number of them.
-const ROWS_ON_A_TERMINAL: u32 = 20;
-
-/// The maximum number of rows to print: that of `--limit`, or 20 on a terminal.
+/// The maximum number of rows to print: that of `--limit`; on a terminal 20, or fewer, so that the header stays visible above the total,
+/// the notes and the next prompt.
 pub fn row_limit(printed: args::Printed) -> Option<u32> {
-    printed.limit.or_else(|| is_on_terminal(printed).then_some(ROWS_ON_A_TERMINAL))
+    const OTHER_LINES: u16 = 8;
+    let rows = || terminal::screen().map(|screen| screen.height.saturating_sub(OTHER_LINES).clamp(5, 20).into());
+    printed.limit.or_else(|| rows().filter(|_| is_on_terminal(printed)))
 }
 
 /// Whether numbers are abbreviated.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use agentlogs::analysis::overview::{Look, Overview, Room};
+use agentlogs::analysis::overview::{Look, Overview, Space};
 use agentlogs::base::zone::in_zone;
 use agentlogs::ingest::Options;
 use agentlogs::input::discover;
@@ -95,8 +95,11 @@ fn print(overview: &Overview, archive: &Archive, settings: &Settings) -> io::Res
 /// Whether the archive is in a directory that this account cannot write, as in a container with a read-only home.
 fn is_not_writable(error: &anyhow::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
-    let error = error.downcast_ref::<archive::Error>();
-    matches!(error, Some(archive::Error::File { error, .. }) if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem))
+    let Some(archive::Error::File { error, .. } | archive::Error::NotWritable { error, .. }) = error.downcast_ref()
+    else {
+        return false;
+    };
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }
 
 /// The overview of the logs at these paths, without the archive.
@@ -147,7 +150,7 @@ pub fn look(archive: &Archive, settings: &Settings) -> Look {
         color: has_color(),
         currency: settings.shown_currency(),
         archive_option: option_of(archive, settings),
-        room: screen.map(|screen| Room {
+        space: screen.map(|screen| Space {
             width: screen.width.into(),
             height: usize::from(screen.height).saturating_sub(OTHERS),
         }),

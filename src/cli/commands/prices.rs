@@ -24,7 +24,10 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {
         Prices::List { text, archive, printed } => {
             let catalog = settings.archive(archive.archive, false)?.catalog()?;
-            print(&list(&catalog, text.as_deref().unwrap_or_default())?, printed, prices_layout(true))?;
+            let text = text.unwrap_or_default();
+            let empty = format!("no provider and no model contains {text:?}");
+            let layout = Layout { empty: Some(&empty), ..prices_layout(true) };
+            print(&list(&catalog, &text)?, printed, layout)?;
             say(&about(&catalog));
         }
         Prices::Show { model, provider, archive, printed } => {

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use agentlogs::analysis::present::{Currency, counted, exact_dollars, grouped, human};
+use agentlogs::base::width::{packed, width};
 use agentlogs::ingest::Progress;
 use agentlogs::input::discover;
 use agentlogs::model::health::Reason;
@@ -18,10 +20,10 @@ use super::hints::{option_of, option_of_directory, options_of, with_options};
 use super::output::{complain, say};
 use crate::cli::args::DataSource;
 use crate::cli::settings::Settings;
-use crate::cli::terminal::screen;
+use crate::cli::terminal::{screen, width_of_messages};
 
 /// What to do if no logs were found.
-pub const HINT: &str = "`agentlogs runtimes --formats` lists the supported formats, `agentlogs inspect FILE` shows why a file is not recognised";
+const HINT: &str = "`agentlogs runtimes --formats` lists the supported formats, `agentlogs inspect FILE` shows why a file is not recognised";
 
 /// The statuses of files that an adapter recognised.
 pub(super) const LOGS: [SourceStatus; 3] = [SourceStatus::Parsed, SourceStatus::Duplicate, SourceStatus::Truncated];
@@ -92,6 +94,12 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
     }
     contents(archive, &written.sums);
     is_incomplete
+}
+
+/// That there are no files at some paths, and what lists the right ones.
+pub fn no_files(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    format!("no files in {}; `agentlogs runtimes` lists where the runtimes keep their logs", paths.join(", "))
 }
 
 /// A number of bytes for people.
@@ -177,7 +185,9 @@ impl Losses {
     /// As [`Self::state`], of logs that are read only for a command. Prints also if none of the files is a log.
     pub fn state_of_logs(&self, source: &DataSource) {
         self.state(&format!("agentlogs report health{}", options_of(source)));
-        if self.files > 0 && self.unreadable == 0 && !self.has_logs {
+        if self.files == 0 {
+            complain(format_args!("{}", no_files(&source.logs)));
+        } else if self.unreadable == 0 && !self.has_logs {
             complain(format_args!("none of {} is a supported log; {HINT}", counted(self.files, "file")));
         }
     }
@@ -226,8 +236,14 @@ fn dollars(cost: f64) -> String {
     if screen().is_some() { Currency::default().amount(cost) } else { exact_dollars(cost) }
 }
 
+/// Prints a name, a number and words, which a terminal shows in a column of their own.
 fn line(name: &str, value: &str, more: &str) {
-    say(format!("  {name:<12}{value:>16}  {more}").trim_end());
+    let start = format!("  {name:<12}{value:>16}");
+    let column = width(&start) + 2;
+    let columns = width_of_messages().map_or(usize::MAX, |columns| columns.saturating_sub(column));
+    let mut lines = packed(more.split(' '), columns).into_iter();
+    say(format!("{start}  {}", lines.next().unwrap_or_default()).trim_end());
+    lines.for_each(|line| say(&format!("{:column$}{line}", "")));
 }
 
 fn counts<N: Display>(counts: &BTreeMap<&str, N>) -> String {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use agentlogs::analysis::overview::{Overview, Period, Room};
+use agentlogs::analysis::overview::{Overview, Period, Space};
 use agentlogs::base::width::{cut, padded};
 use agentlogs::model::source::{STDIN, SourceStatus};
 use agentlogs::store::archive::Archive;
@@ -204,7 +204,7 @@ impl View<'_> {
         if self.screen.is_some() {
             let (width, height) = Screen::size();
             // The last line is for messages, with an empty one above it.
-            look.room = Some(Room { width, height: height.saturating_sub(2) });
+            look.space = Some(Space { width, height: height.saturating_sub(2) });
             Screen::draw(&overview.text(&look), &self.bottom(width)?)?;
             return Ok(());
         }
@@ -227,8 +227,8 @@ impl View<'_> {
             Ok(zoned(self.now, self.settings)?.strftime("updated %H:%M:%S").to_string())
         };
         let text = screen::last_message().map_or_else(updated, Ok)?;
-        let room = width.saturating_sub(KEYS.len());
-        Ok(format!("{}{KEYS}", padded(&cut(&text, room), room)))
+        let space = width.saturating_sub(KEYS.len());
+        Ok(format!("{}{KEYS}", padded(&cut(&text, space), space)))
     }
 }
 

@@ -198,14 +198,17 @@ impl Entry {
         };
         for (key, text) in [("id", &self.id), ("runtime", &self.runtime)] {
             if !is_word(text) {
-                return Err((key, format!("{text:?} is no name: use lower-case letters, digits and `-`")));
+                return Err((key, format!("{text:?} is not a name: use lower-case letters, digits and `-`")));
             }
         }
         if ADAPTERS.iter().any(|adapter| adapter.id == self.id) {
             return Err(("id", format!("{:?} is a format of agentlogs; use another name", self.id)));
         }
         if self.has.is_empty() && self.equals.is_empty() {
-            return Err(("has", "nothing tells the records of the format: set `has` or `equals`".to_owned()));
+            return Err((
+                "has",
+                "nothing distinguishes the records of the format from others: set `has` or `equals`".to_owned(),
+            ));
         }
         let (tokens, totals) = (&self.tokens, &self.totals);
         let is_any_set = |paths: &[&String]| paths.iter().any(|path| !path.is_empty());
@@ -248,7 +251,7 @@ impl Entry {
             return Err(("only", "it has one path and one text".to_owned()));
         }
         if let Some(category) = self.categories.values().find(|category| !is_category(category)) {
-            return Err(("categories", format!("{category:?} is no category; docs/configuration.md lists them")));
+            return Err(("categories", format!("{category:?} is not a category; docs/configuration.md lists them")));
         }
         if let Some(results) = &self.results {
             if results.call.is_empty() {
@@ -340,7 +343,7 @@ fn check_path(key: &'static str, path: &str, found: Found) -> Result<(), Problem
     let is_path = |path: &str| path.strip_prefix("^.").unwrap_or(path).split('.').all(is_part);
     if !path.is_empty() && !path.split('|').all(is_path) {
         let problem =
-            "is no path: keys with dots between them, such as \"usage.input\", \"choices.0.message\" or \"a|b\"";
+            "is not a path: keys with dots between them, such as \"usage.input\", \"choices.0.message\" or \"a|b\"";
         return Err((key, format!("{path:?} {problem}")));
     }
     if found == Found::One && path.split(['|', '.']).any(|part| part == "*") {

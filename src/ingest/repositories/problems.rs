@@ -30,7 +30,7 @@ pub(super) enum Objects {
 }
 
 impl Problem {
-    /// The problem that an object of a commit was not read. Objects that are too large are none.
+    /// The problem that an object of a commit was not read. Objects that are too large are not a problem.
     pub const fn of_objects(unread: Unread) -> Option<Self> {
         match unread {
             Unread::Missing(_) => Some(Self::Incomplete(Objects::Missing)),

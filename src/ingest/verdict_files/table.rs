@@ -12,7 +12,7 @@ pub fn parse_csv(bytes: &[u8]) -> Result<Content, String> {
     let is_known = |name: &str| Fields::default().set(name, "x");
     if !header.iter().any(|name| matches!(name, "passed" | "score")) {
         return Err(format!(
-            "it is none of the formats of verdicts: as CSV its header needs passed or score; the columns are {}",
+            "it is not a format of verdicts: as CSV its header needs passed or score; the columns are {}",
             Fields::NAMES
         ));
     }

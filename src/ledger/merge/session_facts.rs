@@ -33,7 +33,7 @@ impl SessionFacts {
         set_if_unknown(&mut known.user_turns, view.user_turns);
         set_if_unknown(&mut known.started_at, view.started_at);
         set_if_unknown(&mut known.ended_at, view.ended_at);
-        add_what_does_not_change(known, view);
+        add_constant_facts(known, view);
     }
 
     /// Whether a file of a subagent is known to contain less than was billed.
@@ -102,12 +102,12 @@ impl SessionFacts {
         known.stated_lines = join_lines(known.stated_lines, part.stated_lines);
         set_if_unknown(&mut known.continues, part.continues.take());
         set_if_unknown(&mut known.provider_session_id, part.provider_session_id.take());
-        add_what_does_not_change(known, part);
+        add_constant_facts(known, part);
     }
 }
 
 /// Adds what is the same in all parts and views of a session that state it.
-fn add_what_does_not_change(known: &mut SessionResult, other: SessionResult) {
+fn add_constant_facts(known: &mut SessionResult, other: SessionResult) {
     // All fields are listed, so that a new one needs a decision. Rows and the identity are joined elsewhere; of the other fields that
     // are left out, the callers decide which part or view counts.
     let SessionResult {

@@ -84,7 +84,7 @@ pub(super) fn session_row(
     }
 }
 
-/// The main agent's model with the most responses, the later one on a tie. Parts of a response are none. `None` if no response is of
+/// The main agent's model with the most responses, the later one on a tie. Parts of a response do not count. `None` if no response is of
 /// the main agent.
 fn main_model(turns: &[TurnRow]) -> Option<Symbol> {
     let mut counts: HashMap<&Symbol, (usize, usize)> = HashMap::new();

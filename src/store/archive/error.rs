@@ -20,6 +20,11 @@ fn advice(folder: &Path) -> String {
     }
 }
 
+/// What can be done with an archive that cannot be written.
+fn reading_advice(folder: &Path) -> &'static str {
+    if folder.join(POINTER).exists() { "; reports and queries can still read it" } else { "" }
+}
+
 /// What can go wrong with an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -50,6 +55,14 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Nothing can be written to the archive.
+    #[error("{}: cannot write to the archive: {error}{}", .folder.display(), reading_advice(.folder))]
+    NotWritable {
+        /// The directory of the archive.
+        folder: PathBuf,
         /// Why.
         error: io::Error,
     },
@@ -120,7 +133,9 @@ impl Error {
 
 /// The option that names the archive of a file, with a space before it: that of a command without one may be another archive.
 fn option_of(path: &Path) -> String {
-    let archive = path.ancestors().skip(1).find(|directory| directory.join(POINTER).exists());
+    // The pointer may be the file that is missing.
+    let is_archive = |directory: &&Path| directory.join(POINTER) == path || directory.join(POINTER).exists();
+    let archive = path.ancestors().skip(1).find(is_archive);
     archive.map(|archive| format!(" --archive {}", archive.display())).unwrap_or_default()
 }
 

@@ -151,6 +151,8 @@ impl Archive {
                 break locked;
             }
         };
-        locked.map(|file| Lock { file, created }).map_err(|error| Error::File { path, error })
+        locked
+            .map(|file| Lock { file, created })
+            .map_err(|error| Error::NotWritable { folder: self.folder.clone(), error })
     }
 }

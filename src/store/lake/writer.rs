@@ -52,7 +52,7 @@ impl LakeWriter {
         let path = directory.join(LOCK);
         // A pipe would be waited for, and a link would create a file elsewhere.
         if fs::symlink_metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
-            return Err(Error::wrong(&path, "this is no regular file; export to another directory"));
+            return Err(Error::wrong(&path, "this is not a regular file; export to another directory"));
         }
         let lock = File::options().write(true).create(true).truncate(false).open(&path).and_then(|file| {
             file.lock()?;

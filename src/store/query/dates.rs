@@ -138,7 +138,7 @@ impl Dates<'_> {
             None => return Ok(None),
         };
         let literal = parsed(&format!("{kind} '{}'", text.trim().replace('\'', "''")));
-        literal.map(Some).ok_or_else(|| format!("'{text}' is no date or time"))
+        literal.map(Some).ok_or_else(|| format!("'{text}' is not a date or time"))
     }
 }
 

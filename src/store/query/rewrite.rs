@@ -28,7 +28,7 @@ use super::windows::{insert_named_window, window};
 /// `NOW()` and of the other names of the present.
 ///
 /// # Errors
-/// When a literal is no date or time, or polars would answer wrongly, and no rewrite prevents it.
+/// When a literal is not a date or time, or polars would answer wrongly, and no rewrite prevents it.
 pub(super) fn rewrite(
     mut statement: Statement,
     sql: &str,
@@ -225,11 +225,11 @@ fn literal(data_type: &DataType, text: &str) -> Result<Option<Expr>, String> {
     match data_type {
         DataType::Date => match text.trim().parse::<jiff::civil::Date>() {
             Ok(date) => Ok(Some(day(&date.to_string()))),
-            Err(_) => Err(format!("DATE '{text}' is no day, such as DATE '2026-10-05'")),
+            Err(_) => Err(format!("DATE '{text}' is not a day, such as DATE '2026-10-05'")),
         },
         DataType::Timestamp(..) | DataType::Datetime(_) => match instant(text.trim()) {
             Some(instant) => Ok(Some(time(instant))),
-            None => Err(format!("TIMESTAMP '{text}' is no time, such as TIMESTAMP '2026-10-05 08:00:00'")),
+            None => Err(format!("TIMESTAMP '{text}' is not a time, such as TIMESTAMP '2026-10-05 08:00:00'")),
         },
         _ => Ok(None),
     }

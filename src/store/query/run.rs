@@ -202,8 +202,8 @@ mod tests {
                 "12,11",
             ),
             ("SELECT COUNT(*) FROM turns WHERE DATE_TRUNC('hour', occurred_at) = TIMESTAMP '2026-10-05 09:00:00'", "1"),
-            ("SELECT DATE 'yesterday' FROM turns", "DATE 'yesterday' is no day, such as DATE '2026-10-05'"),
-            ("SELECT TIMESTAMP 'x' FROM turns", "TIMESTAMP 'x' is no time, such as TIMESTAMP '2026-10-05 08:00:00'"),
+            ("SELECT DATE 'yesterday' FROM turns", "DATE 'yesterday' is not a day, such as DATE '2026-10-05'"),
+            ("SELECT TIMESTAMP 'x' FROM turns", "TIMESTAMP 'x' is not a time, such as TIMESTAMP '2026-10-05 08:00:00'"),
             (
                 "SELECT DATE_TRUNC('eon', day) FROM turns",
                 "DATE_TRUNC takes second, minute, hour, day, week, month, quarter or year, not eon",

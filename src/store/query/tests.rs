@@ -365,7 +365,7 @@ fn dates_are_compared_with_texts_and_subtracted() {
         ("CAST(at AS DATE) = '2026-03-01' AS d", "true"),
         ("'2026-02-28' < CAST(at AS DATE) AS d", "true"),
         ("DATE_TRUNC('week', at) BETWEEN '2026-02-23' AND '2026-03-01' AS d", "true"),
-        ("CAST(at AS DATE) = 'today' AS d", "TIMESTAMP 'today' is no time"),
+        ("CAST(at AS DATE) = 'today' AS d", "TIMESTAMP 'today' is not a time"),
         ("at - TIMESTAMP '2026-02-27 06:30:00.5' AS d", "2 days 03:29:59.5"),
         ("EXTRACT(epoch FROM (at - TIMESTAMP '2026-03-01 09:59:00')) AS d", "60.0"),
         ("CAST(day AS DATE) + 1 AS d, YEAR(at) AS y", "2026-03-02,2026"),

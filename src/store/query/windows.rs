@@ -76,7 +76,7 @@ pub(super) fn window(function: &Function) -> Result<Option<Expr>, String> {
             _ => return Err(format!("{} takes no ORDER BY in its window", parts.call)),
         },
         _ if !all_functions().contains(&name.as_str()) => return Ok(None),
-        _ => return Err(format!("{name} is no function of a window")),
+        _ => return Err(format!("{name} is not a window function")),
     };
     parsed(&sql).map(Some).ok_or_else(|| format!("{function} is not supported"))
 }

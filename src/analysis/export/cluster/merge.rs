@@ -32,7 +32,7 @@ type Content = (Option<String>, Vec<u8>);
 
 /// Writes the files whose fragments `rows` contain, and passes their entries for the manifest to `emit`. The rows have the columns
 /// `file`, `source_path` and `content`, and those of a file follow each other. A file appears under its name when it is complete. A
-/// file without rows gets an entry, but is not written; facts without content are none.
+/// file without rows gets an entry, but is not written; facts without content are ignored.
 ///
 /// # Errors
 /// When fragments are damaged, or a file cannot be written.

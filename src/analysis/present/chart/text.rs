@@ -64,10 +64,10 @@ impl Chart {
         let top = if most > 0.0 { self.value(most) } else { String::new() };
         let margin = u16::try_from(top.chars().count().max(1)).unwrap_or(u16::MAX);
         // The axis takes a character.
-        let room = width.saturating_sub(margin).saturating_sub(1).max(1);
-        let periods_per_column = count.div_ceil(room.into()).max(1);
-        let columns = u16::try_from(count.div_ceil(periods_per_column)).unwrap_or(room).max(1);
-        let column_width = (room / columns).clamp(1, WIDEST_COLUMN);
+        let space = width.saturating_sub(margin).saturating_sub(1).max(1);
+        let periods_per_column = count.div_ceil(space.into()).max(1);
+        let columns = u16::try_from(count.div_ceil(periods_per_column)).unwrap_or(space).max(1);
+        let column_width = (space / columns).clamp(1, WIDEST_COLUMN);
         let gap = usize::from(column_width > 1);
         let width = columns * column_width;
         let height = if panels.len() > 1 { HEIGHT_OF_PANEL } else { HEIGHT };
@@ -87,7 +87,7 @@ impl Chart {
                 lines.push(format!("{label:>margin$}│{line}\n"));
             }
             let line = "─".repeat(width.into());
-            let labels = axis.labels(room.into());
+            let labels = axis.labels(space.into());
             lines.push(format!("{:>margin$}└{line}\n{:margin$} {labels}\n", "0", ""));
         }
         lines.concat()
@@ -104,9 +104,9 @@ struct Axis {
 }
 
 impl Axis {
-    /// The texts of some columns, each from the left edge of its column, with two spaces between them, at most `room`
+    /// The texts of some columns, each from the left edge of its column, with two spaces between them, at most `space`
     /// characters.
-    fn labels(&self, room: usize) -> String {
+    fn labels(&self, space: usize) -> String {
         let mut line = String::new();
         for column in 0..self.columns {
             let start = usize::from(column * self.column_width);
@@ -114,7 +114,7 @@ impl Axis {
             let periods = u64::from(column).saturating_mul(self.periods_per_column);
             let number = self.first.saturating_add_unsigned(periods);
             let text = self.period.text(number);
-            if is_free && (column == 0 || start + text.len() <= room) {
+            if is_free && (column == 0 || start + text.len() <= space) {
                 line.push_str(&" ".repeat(start - line.len().min(start)));
                 line.push_str(&text);
             }
