@@ -108,8 +108,8 @@ pub struct Details {
     pub command: Option<Symbol>,
     /// Why the provider did not find the prompt in its cache, in its words.
     pub cache_miss_reason: Option<Symbol>,
-    /// A second name of the response, by its record: equal in copies of the record in other sessions. Only of responses whose identity
-    /// is unique within a thread.
+    /// A second name of the response, by its record: equal in copies of the record in other sessions, and in other states of the log. Only
+    /// of responses whose identity is unique within a thread, and of those that have this name as their identity.
     pub record: Option<IdHash>,
     /// Whether it is a part of another response, as the answer of an advisor.
     pub is_part: bool,

@@ -5,6 +5,8 @@ use agentlogs::model::session::{CallStatus, CommandKind, EventKind, SessionResul
 
 use super::{sessions, tables};
 
+mod counts;
+
 /// A log whose records have numbers and times, one second apart.
 struct Log {
     lines: Vec<String>,
@@ -547,4 +549,52 @@ fn prompts_for_titles_are_not_typed() {
         let log = log.event(&format!(r#"{{"type":"user_message","message":"{text}"}}"#));
         assert_eq!(user_turns(&log), Some(expected), "{meta} {text}");
     }
+}
+
+#[test]
+fn a_task_that_its_budget_stopped_failed() {
+    let stopped = |reason: &str| {
+        Log::of(r#""id":"t""#).start().event(&format!(r#"{{"type":"turn_aborted","reason":"{reason}"}}"#)).session()
+    };
+    let session = stopped("budget_limited");
+    let kind = session.error_kind.map(ErrorKind::as_str);
+    assert_eq!((session.status, kind), (Status::Error, Some("budget")));
+    let events: Vec<_> = session.events.iter().map(|it| (it.kind, it.code.as_deref())).collect();
+    assert_eq!(events, [(EventKind::Error, Some("budget_limited"))]);
+    assert_eq!(stopped("interrupted").status, Status::Aborted);
+}
+
+#[test]
+fn prompts_of_automations_are_not_typed() {
+    let heartbeat = r"<heartbeat>\n  <automation_id>a</automation_id>\n</heartbeat>\n";
+    for (name, text, expected) in [("an automation", heartbeat, 1), ("a text", "What is <heartbeat>?", 2)] {
+        let log = || Log::of(r#""id":"t""#).start();
+        for log in [log().prompt("i1", "go").prompt("i2", text), log().said("go").said(text)] {
+            assert_eq!(user_turns(&log), Some(expected), "{name}");
+        }
+    }
+}
+
+/// Items since 0.159.
+#[test]
+fn tools_of_extensions_are_calls_if_they_search() {
+    let search = r#"{"type":"Extension","kind":"web.search","id":"ws_1","query":"x","action":{"type":"search"}}"#;
+    let log = Log::of(r#""id":"t""#)
+        .start()
+        .item(search)
+        .item(search)
+        .item(r#"{"type":"Extension","kind":"clock.sleep","id":"s","durationMs":5}"#)
+        .item(r#"{"type":"Extension","kind":"image_gen.generation","id":"i"}"#)
+        .item(r#"{"type":"FunctionCallOutput","id":"o","name":"x","output":"y"}"#)
+        .record("retained_context", r#"{"type":"verified_answer","turn_id":"1","questions":[]}"#)
+        .item(r#"{"type":"CollabAgentToolCall","id":"c","tool":"send_message","status":"interrupted","receiver_thread_ids":[]}"#)
+        .event(r#"{"type":"sub_agent_activity","event_id":"e1","kind":"started","agent_thread_id":"child"}"#);
+    let statuses: Vec<_> = calls(&log).into_iter().map(|(id, category, _, status, _)| (id, category, status)).collect();
+    let row = |id: &str, category: &str, status| (id.to_owned(), category.to_owned(), status);
+    assert_eq!(statuses, [row("ws_1", "web", CallStatus::Ok), row("c", "subagent", CallStatus::Cancelled)]);
+    let event = &log.session().events[0];
+    assert_eq!((event.kind, event.call_id.as_deref()), (EventKind::Subagent, Some("e1")));
+    let unknown = |log: &Log| super::parse(log.text().as_bytes()).health.unknown_records;
+    assert_eq!(unknown(&log), 0);
+    assert_eq!(unknown(&log.item(r#"{"type":"Extension","kind":"x.y","id":"i"}"#)), 1);
 }

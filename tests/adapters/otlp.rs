@@ -466,3 +466,84 @@ fn events_in_a_file_are_read() {
     assert_eq!((tokens.input, tokens.cache_read, tokens.output), (Some(15), Some(5), Some(10)));
     assert_eq!((session.user_turns, tables.tool_calls.len()), (Some(1), 1));
 }
+
+#[test]
+fn events_of_claude_code_state_tools_of_servers_skills_and_places() {
+    let server = |server: &str| format!(r#"{{"mcp_server_name":"{server}","mcp_tool_name":"create_issue"}}"#);
+    let decided = |second, id: &str, more: Value| {
+        let mut pairs = json!({"tool_name": "mcp_tool", "tool_use_id": id, "decision": "accept"});
+        pairs.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event(second, "tool_decision", pairs)
+    };
+    let result = |second, id: &str, more: Value| {
+        let mut pairs = json!({"tool_name": "mcp_tool", "tool_use_id": id, "success": "true", "duration_ms": 900});
+        pairs.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event(second, "tool_result", pairs)
+    };
+    let mut answered: Value = serde_json::from_str(&request(5, "req_1", "claude-opus-5", 7, 50)).unwrap();
+    let record = &mut answered["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]["attributes"];
+    let paths = json!({"arrayValue": {"values": [{"stringValue": "/home/u/web"}, {"stringValue": "/home/u/lib"}]}});
+    let place = json!({
+        "vcs.repository.url.full": "https://github.com/acme/web.git", "vcs.ref.head.name": "main",
+        "skill.name": "code-review", "plugin.name": "acme",
+    });
+    record.as_array_mut().unwrap().extend(attributes(place).as_array().unwrap().clone());
+    record.as_array_mut().unwrap().push(json!({"key": "workspace.host_paths", "value": paths}));
+    let log = [
+        answered.to_string(),
+        decided(6, "toolu_1", json!({})),
+        result(7, "toolu_1", json!({"tool_parameters": server("git hub"), "tool_input": r#"{"title":"x"}"#})),
+        decided(8, "toolu_2", json!({"tool_parameters": server("github")})),
+        result(9, "toolu_2", json!({"tool_parameters": server("github")})),
+        result(10, "toolu_3", json!({})),
+        event(11, "compaction", json!({"trigger": "auto", "success": "false", "pre_tokens": 190_000})),
+    ];
+    let tables = tables(&[log.join("\n")]);
+    let call = |call: &agentlogs::model::session::ToolCall| {
+        let server = call.mcp_server.as_deref().map(str::to_owned);
+        (call.tool.to_string(), call.category.to_string(), server, call.args_bytes.get())
+    };
+    let calls: Vec<_> = tables.tool_calls.iter().map(|row| call(&row.call)).collect();
+    let expected = |tool: &str, server: Option<&str>, arguments| {
+        (tool.to_owned(), "mcp".to_owned(), server.map(str::to_owned), arguments)
+    };
+    assert_eq!(
+        calls,
+        [
+            expected("mcp__git_hub__create_issue", Some("git_hub"), Some(13)),
+            expected("mcp__github__create_issue", Some("github"), None),
+            expected("mcp_tool", None, None),
+        ]
+    );
+    let session = only(&tables);
+    assert_eq!(session.compactions, Some(0));
+    let place = &session.session;
+    assert_eq!(
+        [&place.cwd, &place.repository, &place.git_branch].map(Option::as_deref),
+        [Some("/home/u/web"), Some("github.com/acme/web"), Some("main")]
+    );
+    let details = tables.turns[0].turn.details.as_ref().unwrap();
+    assert_eq!((details.skill.as_deref(), details.plugin.as_deref()), (Some("code-review"), Some("acme")));
+}
+
+/// The input of Codex includes both caches.
+#[test]
+fn events_of_codex_state_cache_writes_tier_and_effort() {
+    let event = |second, name: &str, mut pairs: Value| {
+        pairs["conversation.id"] = json!(SESSION);
+        pairs["event.name"] = json!(format!("codex.{name}"));
+        let record = json!({"timeUnixNano": nanoseconds(second), "attributes": attributes(pairs)});
+        json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}).to_string()
+    };
+    let completed = json!({
+        "event.kind": "response.completed", "input_token_count": "10000", "output_token_count": "100",
+        "cached_token_count": 2000, "cache_write_token_count": 3000, "reasoning_token_count": 50,
+        "service_tier": "priority", "model_reasoning_effort": "high",
+    });
+    let log = [event(1, "conversation_starts", json!({"reasoning_effort": "low"})), event(2, "sse_event", completed)];
+    let tables = tables(&[log.join("\n")]);
+    let tokens = only(&tables).tokens;
+    assert_eq!((tokens.input, tokens.cache_read, tokens.cache_write), (Some(5000), Some(2000), Some(3000)));
+    let turn = &tables.turns[0].turn;
+    assert_eq!((turn.service_tier.as_deref(), turn.effort.as_deref()), (Some("priority"), Some("high")));
+}

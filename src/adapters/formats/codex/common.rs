@@ -19,7 +19,7 @@ use crate::json::Raw;
 use crate::json::fields::{Count, Flag, LazyText, Maybe, Pairs, Text};
 use crate::json::record::{Skip, record};
 use crate::model::errors::{self, ErrorKind};
-use crate::model::session::{Identity, Operation, Tokens};
+use crate::model::session::{EventKind, Identity, Operation, Tokens, Turn};
 
 record! {
     /// Usage as OpenAI counts it: cached tokens are part of the input, reasoning is part of the output.
@@ -35,16 +35,24 @@ record! {
 }
 
 impl Usage {
-    /// The disjoint counts.
-    pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        let counts = [
+    const fn counts(&self) -> [Count; 5] {
+        [
             self.input_tokens,
             self.cached_input_tokens,
             self.cache_write_input_tokens,
             self.output_tokens,
             self.reasoning_output_tokens,
-        ];
-        damage.note_impossible(&counts);
+        ]
+    }
+
+    /// Whether it is no usage of a response, but an estimate of the size of the context: only `total_tokens` has a value.
+    fn is_estimate(&self) -> bool {
+        self.counts().into_iter().all(|it| matches!(it, Count::Unknown | Count::Known(0)))
+    }
+
+    /// The disjoint counts.
+    pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        damage.note_impossible(&self.counts());
         let cached = self.cached_input_tokens.get();
         let written = self.cache_write_input_tokens.get();
         let prompt = self.input_tokens.get();
@@ -167,13 +175,35 @@ impl Default for Running {
     }
 }
 
+/// Whether all counts of both are equal. Unknown counts are taken as 0.
+pub(crate) fn are_equal(one: Tokens, other: Tokens) -> bool {
+    one.fits(other) && other.fits(one)
+}
+
 /// The tokens between two totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spent {
-    /// Tokens of a response that was interrupted before its own record was written: only the total contains it.
+    /// Tokens of a response that was interrupted before its own count was written: only the total contains it.
     pub(crate) unlogged: Option<Tokens>,
     /// Tokens of the last response.
     pub(crate) response: Tokens,
+}
+
+impl Spent {
+    const fn in_one_response(whole: Tokens) -> Self {
+        Self { unlogged: None, response: whole }
+    }
+
+    /// The tokens of all responses.
+    pub(crate) fn whole(&self) -> Tokens {
+        self.unlogged.map_or(self.response, |it| it.plus(self.response))
+    }
+
+    /// As one response, if `response` has all of the tokens. Its own usage may be logged too low.
+    #[must_use]
+    pub(crate) fn merged_if(self, response: Tokens) -> Self {
+        if are_equal(self.whole(), response) { Self::in_one_response(self.whole()) } else { self }
+    }
 }
 
 impl Running {
@@ -185,6 +215,7 @@ impl Running {
         damage: &mut RecordErrors,
     ) -> Option<Spent> {
         let (total, before) = (total?.tokens(damage), self.0);
+        let last = last.filter(|it| !it.is_estimate());
         // A total that decreases begins a new count, as does one that is the usage of its last response.
         let is_first = last.is_some_and(|last| last.tokens(&mut RecordErrors::default()) == total) && total != before;
         let restarts = is_first || total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
@@ -206,10 +237,11 @@ impl Running {
         let is_response = |spent: &Spent| {
             spent.unlogged.is_some_and(|tokens| {
                 let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.reasoning];
-                tokens.total() > Some(0) && counts.into_iter().flatten().all(|count| count >= 0)
+                // Each response has output. After a search by the provider, the usage of the last one is logged without a part of its input.
+                tokens.output > Some(0) && counts.into_iter().flatten().all(|count| count >= 0)
             })
         };
-        Some(spent.filter(is_response).unwrap_or(Spent { unlogged: None, response: whole }))
+        Some(spent.filter(is_response).unwrap_or(Spent::in_one_response(whole)))
     }
 
     /// The last total.
@@ -224,13 +256,15 @@ impl Running {
         }
     }
 
-    /// Continues the count of another thread, whose total was the first total minus the last response.
-    pub(crate) fn begin(&mut self, total: Option<Usage>, last: Option<Usage>) {
+    /// Continues the count of another thread, whose total was the first total minus the last response. `recorded` is the usage of that
+    /// response by a record of its own: `last` may be lower.
+    pub(crate) fn begin(&mut self, total: Option<Usage>, last: Option<Usage>, recorded: Option<Tokens>) {
         let unread = &mut RecordErrors::default();
         if self.0 == Tokens::UNKNOWN
             && let (Some(total), Some(last)) = (total, last)
         {
-            self.0 = total.tokens(unread).minus(last.tokens(unread));
+            let last = last.tokens(unread);
+            self.0 = total.tokens(unread).minus(recorded.filter(|it| last.fits(*it)).unwrap_or(last));
         }
     }
 }
@@ -301,7 +335,13 @@ impl Next {
         calls: &[usize],
     ) -> usize {
         let index = builder.turn(identity, counted.line);
-        let turn = &mut builder.session.turns[index];
+        self.describe(&mut builder.session.turns[index], tokens, counted);
+        made_by(builder, index, calls.iter().copied());
+        index
+    }
+
+    /// Sets what is known of a response when it is counted.
+    pub(crate) fn describe(&self, turn: &mut Turn, tokens: Tokens, counted: Counted) {
         turn.tokens = tokens.into();
         turn.model.clone_from(&self.model);
         turn.provider.clone_from(&self.provider);
@@ -309,11 +349,25 @@ impl Next {
         turn.service_tier.clone_from(&self.service_tier);
         turn.occurred_at = counted.time;
         turn.context_window = counted.window.or(self.context_window).into();
-        for call in calls {
-            let turn = &mut builder.session.tool_calls[*call].turn;
-            *turn = turn.unwrap_or(index).into();
-        }
-        index
+    }
+}
+
+/// The response `turn` made the calls, as far as no earlier one did.
+pub(crate) fn made_by(builder: &mut Builder, turn: usize, calls: impl Iterator<Item = usize>) {
+    for call in calls {
+        let made_by = &mut builder.session.tool_calls[call].turn;
+        *made_by = made_by.unwrap_or(turn).into();
+    }
+}
+
+/// The task was stopped: by the user, by another task, or because the budget is used up.
+pub(crate) fn aborted(builder: &mut Builder, reason: &Text<'_>, at: At) {
+    if reason.as_str() == "budget_limited" {
+        builder.fail_as(ErrorKind::Budget, reason.as_str());
+        builder.event(EventKind::Error, at).code = reason.owned();
+    } else {
+        builder.abort(reason.as_str());
+        builder.event(EventKind::Abort, at).message = reason.owned();
     }
 }
 

@@ -17,7 +17,7 @@
 
 use serde::Deserialize;
 
-use super::common::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage};
+use super::common::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage, aborted};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
@@ -198,8 +198,7 @@ impl Run {
             }
             "turn_aborted" => {
                 self.next.interrupt();
-                self.builder.abort(message.reason.as_str());
-                self.builder.event(EventKind::Abort, at).message = message.reason.owned();
+                aborted(&mut self.builder, &message.reason, at);
             }
             "error" => {
                 self.builder.fail(None, message.message.as_str());

@@ -16,12 +16,15 @@
 //! | session | `session.id` | `conversation.id` | `session.id` | `gen_ai.conversation.id`, `session.id`, else the trace |
 //! | runtime | `claude` | `codex` | `gemini`, `qwen` | `service.name` |
 //! | turn | `api_request`, else `llm_request` spans, by `request_id`, else time and counts | `sse_event` `response.completed` with counts | `api_response` | spans with the operation `chat`, `generate_content`, `text_completion` or `embeddings`, or with another or none, a model and counts, by `gen_ai.response.id` |
-//! | tokens | disjoint | input includes cached; output includes reasoning | as in [`gemini-chat`](#gemini-chat) | input includes both caches, unless they are larger than it, or the total includes them; older names too, `gen_ai.usage.details.*` of pydantic-ai, `ai.usage.*` of Vercel's AI SDK, `llm.token_count.*` of OpenInference |
+//! | tokens | disjoint | input includes both caches; output includes reasoning | as in [`gemini-chat`](#gemini-chat) | input includes both caches, unless they are larger than it, or the total includes them; older names too, `gen_ai.usage.details.*` of pydantic-ai, `ai.usage.*` of Vercel's AI SDK, `llm.token_count.*` of OpenInference |
 //! | cost | `cost_usd` of events, `cost.usage` | | | |
-//! | call | `tool_result`, `tool_decision`; `tool` spans | `tool_result`, `tool_decision` | `tool_call` | `execute_tool` spans |
+//! | effort, speed or tier | `effort`, `speed` | `model_reasoning_effort`, else that of `conversation_starts`; `service_tier` | | |
+//! | skill, plugin | `skill.name`, `plugin.name` | | | |
+//! | repository, branch, directory | `vcs.repository.url.full`, `vcs.ref.head.name`, the first of `workspace.host_paths`, of a record or its resource | the same | the same | the same |
+//! | call | `tool_result`, `tool_decision`; `tool` spans. A tool of an MCP server has the name `mcp_tool`: its server and its own name are in `tool_parameters` | `tool_result`, `tool_decision` | `tool_call` | `execute_tool` spans |
 //! | call status | `denied`: decision `reject` | decision `denied`, `abort`, `timed_out` | decision `reject` | `error.type`, or status 2, is an error |
 //! | user turns | `user_prompt` without a command | `user_prompt` | `user_prompt` | |
-//! | events | `api_error`, `compaction` | failed requests, retries | `api_error`, `chat_compression`, retries | failed requests |
+//! | events | `api_error`, `compaction` without `success` `false` | failed requests, retries | `api_error`, `chat_compression`, retries | failed requests |
 //!
 //! A call belongs to the last request of the main agent before it. No record states how a session ended: the status is `error`
 //! if its last request failed, else `unknown`. Arguments of calls, prompts and answers are logged only if the settings of the

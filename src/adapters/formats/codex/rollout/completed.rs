@@ -51,6 +51,11 @@ impl Thread {
             Item::Collaboration(it) => self.collaboration(it, logged),
             Item::SubagentActivity(it) => self.activity(it, logged),
             Item::WebSearch(it) => self.searched(it.id.as_str(), it.query, line, time),
+            Item::Extension(it) => match it.kind.as_str() {
+                "web.search" => self.searched(it.id.as_str(), it.query, line, time),
+                "clock.sleep" | "image_gen.generation" => {}
+                _ => return RecordKind::Unknown,
+            },
             Item::Compaction => self.compacted(line, time),
             Item::Unread => {}
             Item::Absent | Item::Wrong | Item::Other(_) => return RecordKind::Unknown,
@@ -156,7 +161,7 @@ impl Thread {
         if item.kind.as_str() == "started"
             && let Some(child) = item.agent_thread_id.some()
         {
-            self.spawned(child, item.id.as_str(), logged.at);
+            self.spawned(child, item.call_id(), logged.at);
         }
     }
 
@@ -186,6 +191,7 @@ fn status(word: &str, is_failed: bool) -> CallStatus {
     match word {
         "declined" => CallStatus::Denied,
         "failed" => CallStatus::Error,
+        "interrupted" => CallStatus::Cancelled,
         _ => CallStatus::from_error(is_failed),
     }
 }

@@ -30,9 +30,10 @@ by_type! {
         "CollabAgentToolCall" => Collaboration(CollaborationItem<'a>),
         "SubAgentActivity" => SubagentActivity(ActivityItem<'a>),
         "WebSearch" => WebSearch(SearchItem<'a>),
+        "Extension" => Extension(ExtensionItem<'a>),
         "ContextCompaction" => Compaction,
         // Items whose calls are response items, and items that are no calls.
-        "HookPrompt" | "Plan" | "Reasoning" | "ImageView" | "ImageGeneration" | "Sleep" | "EnteredReviewMode"
+        "FunctionCallOutput" | "HookPrompt" | "Plan" | "Reasoning" | "ImageView" | "ImageGeneration" | "Sleep" | "EnteredReviewMode"
         | "ExitedReviewMode" => Unread,
     }
 }
@@ -100,9 +101,26 @@ pub(super) struct CollaborationItem<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ActivityItem<'a> {
-    pub(super) id: Text<'a>,
+    id: Text<'a>,
+    event_id: Text<'a>,
     pub(super) kind: Text<'a>,
     pub(super) agent_thread_id: Text<'a>,
+}
+
+impl ActivityItem<'_> {
+    /// The id of the call, under the name of an item or of an event.
+    pub(super) fn call_id(&self) -> &str {
+        self.id.some().or(self.event_id.some()).unwrap_or_default()
+    }
+}
+
+/// What a tool of an extension did, since 0.159.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct ExtensionItem<'a> {
+    pub(super) kind: Text<'a>,
+    pub(super) id: Text<'a>,
+    pub(super) query: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

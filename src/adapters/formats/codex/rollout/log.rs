@@ -20,29 +20,30 @@
 //! | continuation | a file with `history_base` repeats nothing, but its totals include those of its base. A total before its first task or response is the base's |
 //! | version, entrypoint, provider, cwd, branch | `cli_version`, `originator`, `model_provider`, `cwd`, `git.branch` |
 //! | turn | each `token_count` with a larger `total_token_usage`: the difference to the previous one; if a total decreases, `last_token_usage` |
-//! | lost turn | if the total increases by more than `last_token_usage`, the remainder is a separate turn |
-//! | compaction's turn | the `token_usage_record` whose `response_id` is the `compaction_response_id` of a `compacted`, unless a total includes it; other such records only add the ids of their responses |
+//! | lost turn | if the total increases by more than `last_token_usage`, the remainder is a separate turn, unless it has no output: `last_token_usage` may lack input. If all of its counts are 0, it is an estimate of the size of the context, and not used |
+//! | turn without a count | each `token_usage_record` (since 0.153) whose tokens no total includes: of a response whose process ended before its tools did, and of a compaction by the provider (`compaction_response_id` of a `compacted`). The other records add the ids of their responses |
 //! | service tier | `thread_settings_applied`: `thread_settings.service_tier`, for the following responses; without one the standard tier |
 //! | model, effort, window | the last `turn_context` before it; `model_context_window` |
 //! | input, cache read, cache write, output, reasoning | `input_tokens` less `cached_input_tokens` less `cache_write_input_tokens`; these two; `output_tokens`; `reasoning_output_tokens` |
-//! | call | `function_call`, `custom_tool_call`, `local_shell_call`, `web_search_call`, `tool_search_call`; items `CommandExecution`, `FileChange`, `McpToolCall`, `DynamicToolCall`, `CollabAgentToolCall`, `WebSearch` of which there is no response item. MCP server from `namespace`, `mcp_tool_call_end` or the item. A call belongs to the next response. A `CommandExecution` with the source `user_shell` is the user's own command, and no call |
+//! | call | `function_call`, `custom_tool_call`, `local_shell_call`, `web_search_call`, `tool_search_call`; items `CommandExecution`, `FileChange`, `McpToolCall`, `DynamicToolCall`, `CollabAgentToolCall`, `WebSearch`, and `Extension` of the kind `web.search`, of which there is no response item. MCP server from `namespace`, `mcp_tool_call_end` or the item. A call belongs to the next response. A `CommandExecution` with the source `user_shell` is the user's own command, and no call |
 //! | call of code mode (`exec`) | one call with what its script runs: the category is `shell` if it runs a command, else that of the first tool that it calls; commands, files and patches are the texts in the script. Items and events whose ids begin with `exec-` are calls of a script: they give it the command, the exit code, the changes and the failure, and are no rows. One belongs to the script that contains its command, else to the first one that runs |
-//! | call status, exit code | items (`status`, `exit_code`, `success`, `error`), `exec_command_end`, `mcp_tool_call_end`, `patch_apply_end`, `guardian_assessment` with the status `denied`; else the text, in a list the first one: `Process exited with code N`, `Exit code: N`, `metadata.exit_code`, texts of refusals and failures. After `Process running with session ID` it is open until the `write_stdin` that returns its end |
+//! | call status, exit code | items (`status`, `exit_code`, `success`, `error`; `interrupted` is `cancelled`), `exec_command_end`, `mcp_tool_call_end`, `patch_apply_end`, `guardian_assessment` with the status `denied`; else the text, in a list the first one: `Process exited with code N`, `Exit code: N`, `metadata.exit_code`, texts of refusals and failures. After `Process running with session ID` it is open until the `write_stdin` that returns its end |
 //! | status, exit code of a script | `Script failed` or `Script terminated`, or a command or change in it that failed: `error`; the exit code is the first one other than 0. Without items, `exit_code` in the results that it prints. After `Script running with cell ID` it is open until the `wait` that returns its end |
 //! | call duration | the items and events; else `metadata.duration_seconds` or `Wall time: N seconds` of the result. Of a command that keeps running: until the result of the `write_stdin` that returns its end |
 //! | file change | `FileChange` or `patch_apply_end.changes`, else the patch text, also inside a shell command or a script |
-//! | events | `compacted`, `context_compacted` and `ContextCompaction` within 5 s (one compaction), `error` or `task_complete.error` (code: `codex_error_info`), `stream_error` (retry), `turn_aborted` (abort), refused calls, `SubAgentActivity` of the kind `started` and `collab_agent_spawn_end` (subagent) |
+//! | events | `compacted`, `context_compacted` and `ContextCompaction` within 5 s (one compaction), `error` or `task_complete.error` (code: `codex_error_info`), `stream_error` (retry), `turn_aborted` (abort, with the reason `budget_limited` an error), refused calls, `SubAgentActivity` of the kind `started` and `collab_agent_spawn_end` (subagent) |
 //! | limits | `token_count`: `rate_limits`, also if `info` is null. Windows `primary` and `secondary`: `used_percent`, `window_minutes`, `resets_at`; in older versions the record's time plus `resets_in_seconds`; in the first one `primary_used_percent` and `primary_window_minutes`, without a reset (*source*). `limit_id`, `plan_type`, `rate_limit_reached_type` |
-//! | user turns | `user_message` events and `UserMessage` items; in versions without events, the user's messages that do not begin with `<` or `#`. None if `source` names a `subagent` (a guardian, a review, a spawned thread) or `thread_source` is not `user`: a program writes those prompts. Nor those of the extension for VS Code (`originator` `codex_vscode`, `source` `exec`) that ask for a title: "Generate a concise UI title", "You are a helpful assistant. You will be presented with a user prompt" (7 of 7) |
+//! | user turns | `user_message` events and `UserMessage` items; in versions without events, the user's messages that do not begin with `<` or `#`. None if `source` names a `subagent` (a guardian, a review, a spawned thread) or `thread_source` is not `user`: a program writes those prompts. Nor those of the extension for VS Code (`originator` `codex_vscode`, `source` `exec`) that ask for a title: "Generate a concise UI title", "You are a helpful assistant. You will be presented with a user prompt" (7 of 7). Nor those of automations, which begin with `<heartbeat>` and contain `<automation_id>` (*source*) |
 //! | imported turns | a task with the id `external-import-turn-N` was imported from another runtime, whose log has its prompts and responses |
-//! | status | `task_started`: `incomplete`; `task_complete`: `success`, unless it has an `error`, or there was an `error` and no answer; `turn_aborted`: `aborted`; `error`: `error`; a log with none of them: `unknown` |
+//! | status | `task_started`: `incomplete`; `task_complete`: `success`, unless it has an `error`, or there was an `error` and no answer; `turn_aborted`: `aborted`, with the reason `budget_limited` `error`; `error`: `error`; a log with none of them: `unknown` |
 //!
 //! *Exact*: tokens. The last total equals the sum of `last_token_usage` over events with a larger total in 41 of 42 files; in one,
 //! a response was interrupted before its event was written, and only the total includes it. Repeated totals are not responses
 //! (adding every `last_token_usage` gives up to 24 % more; ccusage/ccusage#1288). The totals exclude compactions by the provider
 //! (openai/codex#47003). A fork repeats the records of its parent, which may be a fork itself: shared records count in the first
-//! thread. A `token_usage_record` without a later total or `compacted` is not counted. `world_state`, `security_risk_score`,
-//! `realtime_item`,
+//! thread. Totals that a resume continues begin with the last `token_count`, so that they never include a response before it
+//! without a count (*source*). `world_state`, `security_risk_score`, `realtime_item`, `retained_context`, the items
+//! `FunctionCallOutput` and `Extension` of the kinds `clock.sleep` and `image_gen.generation`,
 //! and the response items `agent_message`, `context_compaction` and `additional_tools` contain no usage.
 //! *Unknown*: cost, which Codex never logs; in versions without `token_usage_record`, whether the summary of a compaction was
 //! billed if the totals do not increase (13 of 13 events after a compaction state 0 tokens).
@@ -137,6 +138,7 @@ impl Rollout {
         });
         // A resume has its own time.
         if id.is_some() && thread.first == XxHash3_64::oneshot(line.bytes) {
+            thread.add_uncounted();
             thread.state = State::default();
         }
         let time = record.timestamp.0;
@@ -178,6 +180,7 @@ impl Rollout {
                 | "world_state"
                 | "security_risk_score"
                 | "realtime_item"
+                | "retained_context"
                 | "guardian_assessment",
                 _,
             ) => {}

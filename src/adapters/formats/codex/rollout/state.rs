@@ -8,7 +8,8 @@ use crate::adapters::formats::codex::common::Next;
 use crate::adapters::shared::latency::between;
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
-use crate::model::session::Tokens;
+use crate::model::id_hash::IdHash;
+use crate::model::session::{Tokens, Turn};
 
 /// What earlier records mean for the next ones.
 #[derive(Default)]
@@ -40,8 +41,10 @@ pub(super) struct State {
     pub(super) first_of_task: Option<usize>,
     /// A compaction that the next record may repeat.
     pub(super) compacted_at: Option<Time>,
-    /// Responses with an own record that are not in a total yet.
+    /// Responses with a record of their own that are not in a total yet.
     pub(super) recorded: Vec<Recorded>,
+    /// The ids of all responses with such a record.
+    pub(super) responses: HashSet<SharedStr>,
     /// Responses that made a compaction and have no own record yet.
     pub(super) compacting: HashSet<SharedStr>,
     pub(super) prompts: usize,
@@ -66,12 +69,16 @@ pub(super) struct Called {
     pub(super) is_over: bool,
 }
 
-/// The usage of one response, from a `token_usage_record`.
+/// A response with a `token_usage_record`.
 pub(super) struct Recorded {
     pub(super) id: SharedStr,
+    /// The name of the response, equal in all logs with its record.
+    pub(super) name: IdHash,
     pub(super) tokens: Tokens,
-    pub(super) line: i64,
-    pub(super) time: Option<Time>,
+    /// The row of the response, if no total contains it.
+    pub(super) turn: Turn,
+    /// The number of calls since the last count: it made those that no earlier response did.
+    pub(super) calls: usize,
 }
 
 /// The response whose items are read. Its count follows them, but may also follow results of its calls.

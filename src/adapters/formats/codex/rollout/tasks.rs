@@ -17,12 +17,17 @@ use crate::model::session::{EventKind, Identity, Status};
 const TITLES: [&str; 2] =
     ["Generate a concise UI title", "You are a helpful assistant. You will be presented with a user prompt"];
 
+/// Whether an automation wrote the prompt, which the app sends at intervals.
+fn is_heartbeat(text: &str) -> bool {
+    text.trim_start().starts_with("<heartbeat>") && text.contains("<automation_id>")
+}
+
 impl Thread {
     /// A prompt, from an event, or from an item with the id `item`. Programs write the prompts of agents that they start.
     pub(super) fn prompted(&mut self, text: &str, item: Option<&str>, time: Option<Time>) {
         self.state.open.asked(time, true);
         self.is_program |= self.is_of_extension && TITLES.iter().any(|it| text.starts_with(it));
-        if self.is_program || self.state.is_imported {
+        if self.is_program || self.state.is_imported || is_heartbeat(text) {
             self.builder.prompted_by_program();
             return;
         }

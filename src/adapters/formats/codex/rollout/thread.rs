@@ -8,6 +8,7 @@ use super::records::{Message, Payload, TurnContext};
 use super::shell_output::command_of;
 use super::state::{EXEC, State};
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
+use crate::adapters::formats::codex::common::aborted;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::base::text::{SharedStr, Symbol};
@@ -109,8 +110,7 @@ impl Thread {
             Payload::TurnAborted(it) => {
                 self.has_ends = true;
                 self.state.next.interrupt();
-                self.builder.abort(it.reason.as_str());
-                self.builder.event(EventKind::Abort, at).message = it.reason.owned();
+                aborted(&mut self.builder, &it.reason, at);
             }
             Payload::Error(it) => self.error(it, line, time),
             Payload::StreamError(it) => {
@@ -228,6 +228,7 @@ impl Thread {
     }
 
     pub(super) fn finish(mut self) -> SessionResult {
+        self.add_uncounted();
         for (identity, text) in self.typed {
             if !self.has_events {
                 self.builder.prompt_as(identity, Some(&text));

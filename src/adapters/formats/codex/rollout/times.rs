@@ -27,11 +27,12 @@ impl Thread {
         }
     }
 
-    /// The duration of a task is that of its response, if it has only one.
+    /// The duration of a task is that of its response, if it has only one: no other one waits for its count.
     pub(super) fn task_took(&mut self, duration: Number) {
         let turns = &mut self.builder.session.turns;
         if let (Some(first), Some(turn)) = (self.state.first_of_task.take(), turns.len().checked_sub(1))
             && first == turn
+            && self.state.recorded.is_empty()
         {
             let turn = &mut turns[turn];
             turn.duration_ms = duration.rounded().or(turn.duration_ms.get()).into();

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::hash::Hasher as _;
+use std::{iter, mem};
 
 use twox_hash::XxHash3_64;
 
@@ -9,14 +10,26 @@ use super::records::UsageRecord;
 use super::state::Recorded;
 use super::thread::Thread;
 use crate::adapters::engine::RecordErrors;
-use crate::adapters::formats::codex::common::{Counted, Info};
+use crate::adapters::formats::codex::common::{Counted, Info, Spent, are_equal, made_by};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::ids::push_counts_name;
+use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::json::fields::Maybe;
 use crate::json::lines::Line;
 use crate::model::health::Reason;
-use crate::model::session::{EventKind, Identity, Tokens};
+use crate::model::id_hash::IdHash;
+use crate::model::session::{EventKind, Identity, Tokens, Turn};
+
+/// The record of the last response that a count contains.
+fn own_record(recorded: &[Recorded], spent: Spent) -> Option<usize> {
+    let whole = spent.whole();
+    let equal = |tokens: Tokens| recorded.iter().rposition(|it| are_equal(it.tokens, tokens));
+    // Totals before the first known one are unknown, and another version may count differently.
+    let is_part = |it: &Recorded| it.tokens.fits(whole) || whole.fits(it.tokens);
+    let last = || recorded.len().checked_sub(1).filter(|_| recorded.last().is_some_and(is_part));
+    equal(whole).or_else(|| equal(spent.response)).or_else(last)
+}
 
 impl Thread {
     pub(super) fn token_count(&mut self, info: &Info, line: Line<'_>, time: Option<Time>, damage: &mut RecordErrors) {
@@ -29,9 +42,12 @@ impl Thread {
         }
         if self.state.continues || self.root != self.builder.session.session_id {
             // The count may continue another thread's, which has those tokens in its own rows.
-            self.state.next.total.begin(total, last);
+            let recorded = self.state.recorded.last().map(|it| it.tokens);
+            self.state.next.total.begin(total, last, recorded);
         }
         let Some(spent) = self.state.next.total.advance(total, last, damage) else { return };
+        let records = self.take_counted(spent);
+        let spent = records.first().map_or(spent, |own| spent.merged_if(own.tokens));
         let counted = Counted { window: info.model_context_window.get(), line: line.number, time };
         let (root, task, known) = (&self.root, &self.state.task, self.builder.session.turns.len());
         let index = self.state.next.add(&mut self.builder, spent, counted, |builder, reached, calls| {
@@ -50,16 +66,44 @@ impl Thread {
             let (ended_at, latency_ms) = self.state.open.counted(time, self.history_until());
             self.builder.session.turns[index].end_at(ended_at, latency_ms);
         }
-        let recorded = &mut self.state.recorded;
-        if let Some(known) = recorded.iter().find(|it| it.tokens == spent.response) {
-            self.builder.session.turns[index].message_id = Some(known.id.clone());
-        }
-        let holds =
-            |whole: Tokens, it: &Recorded| it.tokens.kinds().into_iter().zip(whole.kinds()).all(|(a, b)| a <= b);
-        recorded.retain(|it| !holds(spent.response, it) && !spent.unlogged.is_some_and(|whole| holds(whole, it)));
+        self.name_by_records(index, known, records);
     }
 
-    /// The usage of one response. Totals contain it as well, except for a compaction by the provider.
+    /// Takes the records of the responses that a count contains, its own first. Responses before that one which the count does not
+    /// contain are in no total, as their process ended before it wrote one: they become rows of their own.
+    fn take_counted(&mut self, spent: Spent) -> Vec<Recorded> {
+        let Some(own) = own_record(&self.state.recorded, spent) else { return Vec::new() };
+        let mut rest = spent.whole();
+        let (mut counted, mut uncounted) = (Vec::new(), Vec::new());
+        for (index, record) in self.state.recorded.drain(..=own).enumerate().rev() {
+            if index == own || record.tokens.fits(rest) {
+                rest = rest.minus(record.tokens);
+                counted.push(record);
+            } else {
+                uncounted.push(record);
+            }
+        }
+        for record in uncounted.into_iter().rev() {
+            self.add_recorded(record);
+        }
+        counted
+    }
+
+    /// Names the row `index` and the rows since `first` by their records. A copy of the log that ends before the count has the name only.
+    fn name_by_records(&mut self, index: usize, first: usize, mut records: Vec<Recorded>) {
+        let others = (first..self.builder.session.turns.len()).filter(|it| *it != index);
+        for turn in iter::once(index).chain(others) {
+            let turn = &mut self.builder.session.turns[turn];
+            if let Some(place) = records.iter().position(|it| are_equal(it.tokens, turn.tokens.get())) {
+                let record = records.remove(place);
+                turn.message_id = Some(record.id);
+                turn.details_mut().record = Some(record.name);
+            }
+        }
+    }
+
+    /// The usage of one response. Totals contain it as well, except for a compaction by the provider, and a response whose process ended
+    /// before it wrote a count.
     pub(super) fn recorded(
         &mut self,
         record: &UsageRecord<'_>,
@@ -67,11 +111,23 @@ impl Thread {
         time: Option<Time>,
         damage: &mut RecordErrors,
     ) {
-        let (Some(id), Maybe::Present(usage)) = (record.response_id.owned(), &record.usage) else {
+        let (Some(id), Maybe::Present(usage)) = (record.response_id.owned::<SharedStr>(), &record.usage) else {
             damage.note(Reason::NoUsage);
             return;
         };
-        let recorded = Recorded { id, tokens: usage.tokens(damage), line: line.number, time };
+        if !self.state.responses.insert(id.clone()) {
+            return;
+        }
+        let (tokens, name) = (usage.tokens(damage), IdHash::from(format!("codex response {id}")));
+        let mut turn = Turn {
+            line: line.number,
+            identity: Identity::Global(name),
+            message_id: Some(id.clone()),
+            ..Turn::default()
+        };
+        turn.details_mut().record = Some(name);
+        self.state.next.describe(&mut turn, tokens, Counted { window: None, line: line.number, time });
+        let recorded = Recorded { id, name, tokens, turn, calls: self.state.next.calls.len() };
         if self.state.compacting.remove(&recorded.id) {
             self.compaction(recorded);
         } else {
@@ -91,15 +147,25 @@ impl Thread {
         }
     }
 
-    pub(super) fn compaction(&mut self, recorded: Recorded) {
-        let Recorded { id, tokens, line, time } = recorded;
-        let index = self.builder.turn(Identity::Global(format!("codex response {id}").into()), line);
-        let turn = &mut self.builder.session.turns[index];
-        turn.message_id = Some(id);
-        turn.tokens = tokens.into();
-        turn.model.clone_from(&self.state.next.model);
-        turn.provider.clone_from(&self.state.next.provider);
-        turn.occurred_at = time;
+    fn compaction(&mut self, recorded: Recorded) {
+        // It makes no calls: those are of a response that no total contains yet.
+        self.add_recorded(Recorded { calls: 0, ..recorded });
+    }
+
+    /// Adds the responses that no count followed.
+    pub(super) fn add_uncounted(&mut self) {
+        for record in mem::take(&mut self.state.recorded) {
+            self.add_recorded(record);
+        }
+    }
+
+    /// Adds a response that no total contains.
+    fn add_recorded(&mut self, recorded: Recorded) {
+        let Recorded { turn, calls, .. } = recorded;
+        let index = self.builder.turn(turn.identity.clone(), turn.line);
+        *self.builder.session.turns[index] = turn;
+        let made = self.state.next.calls.iter().take(calls).copied();
+        made_by(&mut self.builder, index, made);
     }
 
     pub(super) fn compacted(&mut self, line: Line<'_>, time: Option<Time>) {

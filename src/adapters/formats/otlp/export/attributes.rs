@@ -83,7 +83,7 @@ impl<'r, 'a> Attributes<'r, 'a> {
 
     /// The string of that key, of the record or of its resource.
     pub(super) fn shared_text(self, key: &str) -> Option<Cow<'a, str>> {
-        self.text(key).or_else(|| Self { own: self.resource, resource: &[] }.text(key))
+        self.text(key).or_else(|| self.of_resource().text(key))
     }
 
     /// The count of that key: a number, or a string of digits.
@@ -116,6 +116,15 @@ impl<'r, 'a> Attributes<'r, 'a> {
     pub(super) fn first_of_array(self, key: &str) -> Option<Cow<'a, str>> {
         let elements: Elements<'a> = self.own(key)?.array_value.read();
         elements.values.blocks.first()?.text()
+    }
+
+    /// The first string of the array of that key, of the record or of its resource.
+    pub(super) fn first_of_shared_array(self, key: &str) -> Option<Cow<'a, str>> {
+        self.first_of_array(key).or_else(|| self.of_resource().first_of_array(key))
+    }
+
+    fn of_resource(self) -> Self {
+        Self { own: self.resource, resource: &[] }
     }
 
     /// The attributes as text, so that equal ones have equal texts.

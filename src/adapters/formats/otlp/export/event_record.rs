@@ -60,8 +60,11 @@ pub(super) fn prompt(session: &mut Session, record: &Record<'_, '_>, key: &str) 
     session.builder.prompt_as(Identity::Session(name.as_str().into()), text.as_deref());
 }
 
-/// Adds a compaction, with the size of the context before and after it under these keys.
+/// Adds a compaction, unless it failed, with the size of the context before and after it under these keys.
 pub(super) fn compaction(session: &mut Session, record: &Record<'_, '_>, keys: [&str; 2]) {
+    if record.attributes.flag("success") == Some(false) {
+        return;
+    }
     let [before, after] = keys.map(|key| record.attributes.count(key).get());
     let trigger = record.attributes.text("trigger").map(|it| Symbol::new(&it));
     let event = session.builder.event(EventKind::Compaction, At { line: record.line.number, time: record.time() });

@@ -11,6 +11,7 @@ use crate::adapters::engine::Context;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::counts_name;
+use crate::adapters::shared::repository::of_remote;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -45,6 +46,7 @@ pub(super) struct Request<'a> {
     pub(super) provider: Option<Cow<'a, str>>,
     pub(super) effort: Option<Cow<'a, str>>,
     pub(super) speed: Option<Cow<'a, str>>,
+    pub(super) service_tier: Option<Cow<'a, str>>,
     pub(super) stop_reason: Option<Cow<'a, str>>,
     pub(super) tokens: Tokens,
     pub(super) cost: Option<f64>,
@@ -104,6 +106,15 @@ impl Session {
         if session.host.is_none() {
             session.host = attributes.shared_text("host.name").map(Cow::into_owned);
         }
+        if session.cwd.is_none() {
+            session.cwd = attributes.first_of_shared_array("workspace.host_paths").map(Cow::into_owned);
+        }
+        if session.repository.is_none() {
+            session.repository = attributes.shared_text("vcs.repository.url.full").and_then(|url| of_remote(&url));
+        }
+        if session.git_branch.is_none() {
+            session.git_branch = attributes.shared_text("vcs.ref.head.name").map(Cow::into_owned);
+        }
     }
 
     /// Adds a request. Copies of it are one. Returns the index of its turn.
@@ -122,6 +133,7 @@ impl Session {
         turn.provider = symbol(request.provider.as_ref()).or_else(|| self.provider.clone());
         turn.effort = symbol(request.effort.as_ref()).or_else(|| self.effort.clone());
         turn.speed = symbol(request.speed.as_ref());
+        turn.service_tier = symbol(request.service_tier.as_ref());
         turn.stop_reason = symbol(request.stop_reason.as_ref());
         turn.duration_ms = request.duration_ms.into();
         turn.context_window = self.context_window.into();

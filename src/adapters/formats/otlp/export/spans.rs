@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::attributes::{Attributes, time_of};
-use super::events::claude::Sender;
+use super::events::claude::{Sender, Tool};
 use super::product::{Product, session_id};
 use super::records::Span;
 use super::session::{Call, Request, Session};
@@ -343,8 +343,9 @@ fn claude_tool(session: &mut Session, record: &Record<'_, '_>) {
     let attributes = record.attributes;
     let (start, end) = record.times();
     let id = attributes.first_text(&["tool_use_id", "gen_ai.tool.call.id"]);
-    let name = attributes.text("tool_name").unwrap_or_default();
-    let index = session.call_index(id.as_deref(), &name, At { line: record.line.number, time: start });
+    let tool = Tool::of(attributes);
+    let index = session.call_index(id.as_deref(), &tool.name, At { line: record.line.number, time: start });
+    tool.describe(&mut session.builder, index);
     let execution = id.as_deref().and_then(|id| session.executions.remove(id));
     let builder = &mut session.builder;
     if let Some(command) = attributes.text("full_command") {

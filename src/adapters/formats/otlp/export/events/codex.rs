@@ -11,7 +11,7 @@ use crate::base::text::Symbol;
 use crate::json::fields::Count;
 use crate::model::session::{Capabilities, EventKind, Tokens};
 
-/// Codex: input includes cached tokens, output includes reasoning.
+/// Codex: input includes both caches, output includes reasoning.
 pub(super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, damage: &mut RecordErrors) {
     let (attributes, line, time) = (record.attributes, record.line.number, record.time());
     if session.builder.session.entrypoint.is_none() {
@@ -35,19 +35,28 @@ pub(super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, da
             failure(session, record, &["error.message"], &[]);
         }
         "sse_event" => {
-            let counts = ["input_token_count", "output_token_count", "cached_token_count", "reasoning_token_count"];
+            let counts = [
+                "input_token_count",
+                "output_token_count",
+                "cached_token_count",
+                "cache_write_token_count",
+                "reasoning_token_count",
+            ];
             let counts = counts.map(|key| attributes.count(key));
             if lost(&counts, damage) {
                 return;
             }
-            let [input, output, cached, reasoning] = counts.map(Count::get);
+            let [input, output, cached, written, reasoning] = counts.map(Count::get);
             let request = Request {
                 time,
                 model: attributes.text("model"),
+                effort: attributes.text("model_reasoning_effort"),
+                service_tier: attributes.text("service_tier"),
                 tokens: Tokens {
-                    input: uncached(Included::Always, input, cached, None),
+                    input: uncached(Included::Always, input, cached, written),
                     output,
                     cache_read: cached,
+                    cache_write: written,
                     reasoning,
                     ..Tokens::UNKNOWN
                 },
