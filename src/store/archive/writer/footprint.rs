@@ -4,7 +4,7 @@ use crate::base::text::{LONGEST, SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::model::id_hash::IdHash;
 use crate::model::session::{
-    Details, Event, FileChange, Limit, ModelTotal, Offer, SessionResult, ToolCall, Total, Turn, Verdict,
+    AgentTotal, Details, Event, FileChange, Limit, ModelTotal, Offer, SessionResult, ToolCall, Total, Turn, Verdict,
 };
 use crate::model::source::Source;
 use crate::store::archive::facts::rows_of;
@@ -258,8 +258,11 @@ fn of_total(total: &Total) -> usize {
 }
 
 fn of_model(total: &ModelTotal) -> usize {
-    let ModelTotal { model, tokens: _, web_searches: _, cost: _, context_window: _, provider, effort } = total;
-    size_of::<ModelTotal>() + words([model, provider, effort])
+    let ModelTotal { model, tokens: _, web_searches: _, cost: _, context_window: _, provider, effort, agents } = total;
+    let of_agent = |AgentTotal { id, name, tokens: _, cost: _ }: &AgentTotal| {
+        size_of::<AgentTotal>() + of_word(id) + words([name])
+    };
+    size_of::<ModelTotal>() + words([model, provider, effort]) + agents.iter().map(of_agent).sum::<usize>()
 }
 
 fn of_limit(limit: &Limit) -> usize {
