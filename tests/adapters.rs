@@ -10,6 +10,7 @@ mod cline;
 mod cline_session;
 mod codex;
 mod copilot;
+mod copilot_chat;
 mod crush;
 mod cursor;
 mod gemini;

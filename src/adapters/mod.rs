@@ -33,6 +33,7 @@ pub use described::UserFormat;
 pub use detect::{Claims, detect, is_auxiliary};
 pub use driver::{Driver, Step, parse};
 pub use engine::{Adapter, Context, Fold, Hints, Parsed, Probe, RecordErrors, RecordKind, unknown};
+pub use formats::gemini::project_root::{has_chat, project_root};
 pub use formats::trials::results::{run_of, trial_of, trials_of};
 pub use formats::trials::verifier::{failed_tests, message_of_failed};
 pub use registry::{ADAPTERS, TABLES, WITH_UNLOGGED_WINDOWS, maker_with_known_prices};

@@ -1,5 +1,5 @@
 //! Where the sidecars of a log are: `NAME.meta.json` beside `NAME.jsonl`, or `meta.json` in its directory; the results of an
-//! evaluation are in a directory around the log.
+//! evaluation, and the directory of a project, are in a directory around the log.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::Deref;
@@ -68,6 +68,7 @@ pub fn is_result(path: &Path) -> bool {
 pub fn parse_result(content: &[u8], path: &str) -> Sidecar {
     let content = without_mark(content);
     let mut sidecar = Sidecar { trial: adapters::trial_of(content), ..Sidecar::default() };
+    sidecar.cwd = adapters::project_root(path, content);
     if sidecar.trial.is_none()
         && let Some(run) = adapters::run_of(content)
     {
@@ -89,10 +90,12 @@ pub fn read_results(log: &Path) -> Sidecar {
     })
 }
 
-/// What a result states about a log. Of a trial that consists of several steps, that is the result of the log's step.
+/// What a result states about a log. Of a trial that consists of several steps, that is the result of the log's step; a directory is
+/// that of chats.
 pub fn of_log(mut sidecar: Sidecar, result: &Path, log: &Path) -> Sidecar {
     let below = result.parent().and_then(|directory| log.strip_prefix(directory).ok()).unwrap_or(log);
     sidecar.trial = sidecar.trial.take().map(|trial| trial.of_log(below));
+    sidecar.cwd = sidecar.cwd.take().filter(|_| adapters::has_chat(&path_text(below)));
     sidecar
 }
 

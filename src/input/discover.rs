@@ -58,9 +58,9 @@ impl Found {
 /// The name of a sidecar, which describes the logs beside it: `NAME.meta.json`, or `meta.json` for its directory.
 pub const SIDECAR: &str = "meta.json";
 
-/// The names of files with the results of an evaluation, or that name the run. They describe the logs in their directory and below
-/// it.
-pub const RESULTS: [&str; 4] = ["result.json", "results.json", "run_metadata.json", "aw_info.json"];
+/// The names of files with the results of an evaluation, that name the run, or that contain the directory of the project. They
+/// describe the logs in their directory and below it.
+pub const RESULTS: [&str; 5] = ["result.json", "results.json", "run_metadata.json", "aw_info.json", ".project_root"];
 
 /// The metadata of fewer files is read by one thread.
 const FILES_OF_A_THREAD: usize = 128;

@@ -8,7 +8,7 @@ use super::renumber::NewIndexes;
 use crate::base::rows::Rows;
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
-use crate::model::session::{Capabilities, Identity, NEGLIGIBLE_USD, SessionResult, Tokens, Total, Turn};
+use crate::model::session::{Capabilities, Identity, NEGLIGIBLE_USD, SessionResult, Tokens, Total, TotalKind, Turn};
 
 /// Two logs name the times of one response at most so many milliseconds apart.
 const SAME_TIME_MS: i64 = 60_000;
@@ -32,7 +32,9 @@ pub(super) fn join_metered(parts: &mut [SessionPart]) {
     let is_log = |part: &&mut SessionPart| !is_metered(part) && !is_exported(part);
     let mut has_all = true;
     for part in parts.iter_mut().filter(is_log) {
-        has_all &= requests.name(&mut part.session.turns);
+        // Sums of runs do not show whether each of their requests is known.
+        let has_runs = part.session.totals.iter().any(|total| total.kind == TotalKind::Run);
+        has_all &= requests.name(&mut part.session.turns) && !has_runs;
     }
     let shows_calls =
         parts.iter().any(|part| !is_metered(part) && part.session.capabilities.has(Capabilities::TOOL_CALLS));
@@ -154,7 +156,8 @@ impl Requests {
     fn remove_paid(&self, totals: &mut [Total]) {
         let paid: f64 = self.all.iter().filter_map(|request| request.cost).sum();
         let have_all_costs = self.all.iter().all(|request| request.cost.is_some());
-        for total in totals {
+        // Sums of runs are compared with all requests together, when the rows of the session are made.
+        for total in totals.iter_mut().filter(|total| total.kind != TotalKind::Run) {
             let Some(cost) = total.cost else { continue };
             if cost <= paid + NEGLIGIBLE_USD {
                 total.remove_cost();

@@ -141,6 +141,8 @@ struct Shown<'a> {
     tokens: Option<i64>,
     /// Whether there is a count of tokens anywhere, in a response or in a total.
     has_tokens: bool,
+    /// Whether all of these are in totals of runs without their input.
+    has_only_partial_tokens: bool,
     /// Whether a total has counts of tokens.
     has_stated_tokens: bool,
     /// Whether there is a cost anywhere.
@@ -175,7 +177,9 @@ impl<'a> Shown<'a> {
             of_turns.chain(session.tool_calls.iter().map(|call| call.occurred_at)).any(|time| time.is_some())
         };
         let is_exported = sessions().all(|session| session.capabilities.has(Capabilities::EXPORTED));
-        let has_stated_tokens = sessions().flat_map(|session| &session.totals).any(Total::has_tokens);
+        let totals = || sessions().flat_map(|session| &session.totals);
+        let has_stated_tokens = totals().any(Total::has_tokens);
+        let has_whole_totals = totals().any(|total| total.has_tokens() && !total.is_partial());
         Some(Self {
             source,
             responses: turns().map(|turn| &turn.identity).filter(|identity| **identity != Identity::Unique).collect(),
@@ -185,6 +189,7 @@ impl<'a> Shown<'a> {
             has_global_ids: turns().any(|turn| turn.identity.global().is_some()),
             tokens,
             has_tokens: tokens.is_some() || has_stated_tokens,
+            has_only_partial_tokens: tokens.is_none() && has_stated_tokens && !has_whole_totals,
             has_stated_tokens,
             has_cost: has_stated_cost || turns().any(|turn| turn.cost.is_some()),
             has_calls: sessions().any(shows_calls),
@@ -263,6 +268,8 @@ impl<'a> Shown<'a> {
     /// a cut log, at `cut_at`. Times of telemetry are not those of the log, so that they do not show what comes after it.
     fn fill_only(&self, part: &mut SessionPart, cut_at: Option<Time>) {
         let mut session = mem::take(&mut part.session);
+        // Sums of runs without their input are a part of the responses here, and are reduced by them.
+        let has_tokens = self.has_tokens && !(self.has_only_partial_tokens && session.has_counted_turns());
         if self.has_tokens {
             session.totals.clear();
         } else if self.has_turns && session.totals.is_empty() {
@@ -275,7 +282,7 @@ impl<'a> Shown<'a> {
             session.totals.retain(Total::has_tokens);
         }
         let is_after_cut = |time: Option<Time>| cut_at.is_some() && time > cut_at;
-        if self.has_tokens || self.has_turns {
+        if has_tokens || self.has_turns {
             session.turns.retain(|turn| is_after_cut(turn.occurred_at));
             session.tool_calls.iter_mut().for_each(|call| call.turn = None);
         }

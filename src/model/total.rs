@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::model::cost::NEGLIGIBLE_USD;
+use crate::model::cost::{NEGLIGIBLE_USD, add_money};
 use crate::model::tokens::Tokens;
 
 /// How the totals of one session relate to each other (`docs/accounting.md#totals-against-turns`).
@@ -113,7 +113,15 @@ impl Total {
     /// Removes its cost, of which another total is a copy.
     pub fn remove_cost(&mut self) {
         self.cost = None;
-        self.models.iter_mut().for_each(|model| model.cost = None);
+        for model in &mut self.models {
+            model.cost = None;
+            model.agents.iter_mut().for_each(|agent| agent.cost = None);
+        }
+    }
+
+    /// Whether it states only a part of the tokens of a run: the output, without the input. Other logs of the session may contain all.
+    pub fn is_partial(&self) -> bool {
+        self.kind == TotalKind::Run && self.models.iter().all(|model| model.tokens.input.is_none())
     }
 }
 
@@ -135,4 +143,36 @@ pub struct ModelTotal {
     pub provider: Option<Symbol>,
     /// The reasoning effort that all of its responses had.
     pub effort: Option<Symbol>,
+    /// The parts of its subagents, if the total states them. They are included in the other members.
+    pub agents: Vec<AgentTotal>,
+}
+
+impl ModelTotal {
+    /// Adds parts of subagents, each to the other parts of the same one.
+    pub fn add_agents(&mut self, agents: &[AgentTotal]) {
+        for agent in agents {
+            match self.agents.iter_mut().find(|known| known.id == agent.id) {
+                Some(known) => {
+                    known.tokens = known.tokens.plus(agent.tokens);
+                    known.cost = add_money(known.cost, agent.cost);
+                    known.name = known.name.take().or_else(|| agent.name.clone());
+                }
+                None => self.agents.push(agent.clone()),
+            }
+        }
+    }
+}
+
+/// A subagent's part of a [`ModelTotal`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentTotal {
+    /// The id that its responses have.
+    pub id: Symbol,
+    /// Its name or type.
+    pub name: Option<Symbol>,
+    /// Its tokens.
+    pub tokens: Tokens,
+    /// Its reported cost, in US dollars.
+    pub cost: Option<f64>,
 }

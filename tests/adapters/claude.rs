@@ -1,8 +1,10 @@
 //! Claude Code's transcripts and recorded stdout.
 
+use agentlogs::adapters::{self, Hints};
 use agentlogs::model::errors::ErrorKind;
-use agentlogs::model::session::Status;
-use agentlogs::model::tables::{Tables, Usage};
+use agentlogs::model::retention::Retention;
+use agentlogs::model::session::{EventKind, Status};
+use agentlogs::model::tables::{Tables, TurnRow, Usage};
 
 use super::tables;
 
@@ -529,4 +531,65 @@ fn a_compaction_counts_once() {
     assert_eq!(outputs(&[compaction, ("message", "m", WHOLE)]), [Some(5), Some(3)], "beside the counts");
     assert_eq!(outputs(&[compaction, ("message", "m", [0, 2, 10, 2])]), [Some(5)], "in the counts");
     assert_eq!(outputs(&[compaction, ("message", "m", [0, 2, 10, 2]), advice]), [Some(5), Some(9)], "and advice");
+}
+
+/// A response in a stream, and a `result` after it.
+fn streamed(session: &str, model: &str, more: &str) -> String {
+    let usage = r#""usage":{"input_tokens":10,"output_tokens":20}"#;
+    let message = format!(r#"{{"id":"msg_{session}","model":"{model}","content":[],{usage}}}"#);
+    format!(
+        r#"{{"type":"assistant","session_id":"{session}","uuid":"a","parent_tool_use_id":null,"message":{message}}}
+{{"type":"result","session_id":"{session}","uuid":"r","num_turns":1,{usage},"total_cost_usd":0.5,{more}}}"#
+    )
+}
+
+/// A turn that the user interrupts ends with an error of execution, and a reason.
+#[test]
+fn an_interruption_is_no_error() {
+    let result = |errors: &str, reason: &str| {
+        let end = format!(r#""subtype":"error_during_execution","is_error":true,"errors":["{errors}"]{reason}"#);
+        tables(&[streamed("s", "m", &end)])
+    };
+    for (errors, reason) in
+        [("Request was aborted.", "aborted_streaming"), ("[ede_diagnostic] result_type=user", "aborted_tools")]
+    {
+        let tables = result(errors, &format!(r#","terminal_reason":"{reason}""#));
+        let session = &tables.sessions[0].session;
+        assert_eq!((session.status, session.error_kind), (Status::Aborted, Some(ErrorKind::Cancelled)));
+        let [event] = tables.events.as_slice() else { panic!("{} events", tables.events.len()) };
+        assert_eq!((event.event.kind, event.event.message.as_deref()), (EventKind::Abort, Some(reason)));
+    }
+    let tables = result("It failed.", r#","terminal_reason":"completed""#);
+    assert_eq!((tables.sessions[0].session.status, tables.events[0].event.kind), (Status::Error, EventKind::Error));
+}
+
+/// An inference profile is no name of a model: the result states the model, and who served it.
+#[test]
+fn a_result_names_the_model_of_an_inference_profile() {
+    const PROFILE: &str = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123";
+    let names = r#""canonicalModel":"claude-opus-4-8","provider":"bedrock""#;
+    let models = format!(r#"{{"{PROFILE}":{{"inputTokens":10,"outputTokens":30,"costUSD":0.5,{names}}}}}"#);
+    for model in [PROFILE, "claude-opus-4-8"] {
+        let end = format!(r#""subtype":"success","is_error":false,"modelUsage":{models}"#);
+        let tables = tables(&[streamed("s", model, &end)]);
+        assert_eq!(tables.sessions[0].model.as_deref(), Some("claude-opus-4-8"));
+        let facts = |row: &TurnRow| {
+            (row.turn.model.as_deref() == Some("claude-opus-4-8"), row.turn.provider.as_deref() == Some("bedrock"))
+        };
+        assert_eq!(tables.turns.iter().map(facts).collect::<Vec<_>>(), [(true, true); 2], "{model}");
+        assert!(tables.sessions[0].money.computed.is_some(), "{model}");
+        assert_eq!((tables.sessions[0].tokens.output, tables.sessions[0].money.cost), (Some(30), Some(0.5)));
+    }
+}
+
+/// After `/clear` a process goes on in another session.
+#[test]
+fn a_reset_of_the_conversation_is_known() {
+    let end = r#""subtype":"success","is_error":false"#;
+    let reset = r#"{"type":"conversation_reset","session_id":"s","uuid":"c","new_conversation_id":"n"}"#;
+    let log = [&streamed("s", "m", end), reset, &streamed("t", "m", end)].join("\n");
+    let parsed = adapters::parse(log.as_bytes(), Hints::default(), Retention::None);
+    assert_eq!((parsed.health.unknown_records, parsed.sessions.len()), (0, 2));
+    let tables = tables(&[log]);
+    assert_eq!(tables.sessions.iter().map(|row| row.tokens.output).collect::<Vec<_>>(), [Some(20), Some(20)]);
 }

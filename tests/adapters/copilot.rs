@@ -1,9 +1,10 @@
 //! Copilot's events.
 
 use agentlogs::ledger::costs::price;
-use agentlogs::model::session::Status;
+use agentlogs::model::errors::ErrorKind;
+use agentlogs::model::session::{EventKind, Status};
 use agentlogs::model::source::Source;
-use agentlogs::model::tables::{Grain, Tables, Usage};
+use agentlogs::model::tables::{Grain, Tables, TurnRow, Usage};
 use agentlogs::prices::Catalog;
 
 use super::{sessions_at, tables};
@@ -418,4 +419,79 @@ fn credits_in_several_logs_count_once() {
     assert!(computed.is_some_and(|cost| cost < 30.0));
     assert_eq!(of(&[&killed, &in_store([None, None])]), computed);
     assert_eq!(of(&[&recording, &cut]), None);
+}
+
+/// The autopilot stops at the limit of credits that the user set, which is no interruption.
+#[test]
+fn a_limit_of_credits_is_an_error() {
+    for (reason, status, kind, expected) in [
+        ("user_initiated", Status::Aborted, ErrorKind::Cancelled, EventKind::Abort),
+        ("remote_command", Status::Aborted, ErrorKind::Cancelled, EventKind::Abort),
+        ("autopilot_credit_limit", Status::Error, ErrorKind::Budget, EventKind::Error),
+    ] {
+        let abort = event("abort", 2, &format!(r#"{{"reason":"{reason}"}}"#));
+        let tables = tables_of(&[message(1, "m", 7), abort, shutdown(3, "m", 100, 7)]);
+        let session = &tables.sessions[0].session;
+        assert_eq!((session.status, session.error_kind), (status, Some(kind)), "{reason}");
+        assert_eq!(tables.events.iter().map(|row| row.event.kind).collect::<Vec<_>>(), [expected], "{reason}");
+    }
+}
+
+/// A shutdown whose counts of each model are also given by agent.
+fn shutdown_of_agents(second: u32, main: (u32, u32), agent: (u32, u32), credits: Option<[u32; 2]>) -> String {
+    let metric = |(input, output): (u32, u32), credits: Option<u32>| {
+        let credits = credits.map_or_else(String::new, |credits| format!(r#","totalNanoAiu":{credits}000000000"#));
+        format!(r#"{{"usage":{{"inputTokens":{input},"outputTokens":{output}}}{credits}}}"#)
+    };
+    let both = metric((main.0 + agent.0, main.1 + agent.1), credits.map(|it| it[0] + it[1]));
+    let part = |name: &str, counts, credits| {
+        format!(r#"{{"agentName":"{name}","modelMetrics":{{"m":{}}}}}"#, metric(counts, credits))
+    };
+    let agents = format!(
+        r#"{{"main":{},"ag1":{}}}"#,
+        part("", main, credits.map(|it| it[0])),
+        part("explore", agent, credits.map(|it| it[1]))
+    );
+    let data = format!(r#"{{"shutdownType":"routine","modelMetrics":{{"m":{both}}},"agentMetrics":{agents}}}"#);
+    event("session.shutdown", second, &data)
+}
+
+/// A shutdown states the parts of its subagents: what they spent beyond their messages is theirs.
+#[test]
+fn a_total_is_divided_between_agents() {
+    let of_agent = |line: String| line.replacen('{', r#"{"agentId":"ag1","#, 1);
+    let messages = [message(1, "m", 50), of_agent(message(2, "m", 70))];
+    let start =
+        |version: &str| event("session.start", 0, &format!(r#"{{"sessionId":"s","copilotVersion":"{version}"}}"#));
+    let rows = |tables: &Tables| {
+        let rows = tables.turns.iter().filter(|row| row.grain == Grain::Session);
+        let row = |row: &TurnRow| {
+            let turn = &row.turn;
+            (turn.agent.as_deref().map(str::to_owned), turn.tokens.get().input, turn.tokens.get().output)
+        };
+        rows.map(row).collect::<Vec<_>>()
+    };
+    let explore = || Some("explore".to_owned());
+    let credits = Some([5, 1]);
+    let log = |end: &[String]| [&[start("1.0.81")], &messages[..], end].concat();
+    let end = shutdown_of_agents(3, (1000, 50), (2000, 70), credits);
+    let tables = priced(&log(&[end.clone()]));
+    assert_eq!(rows(&tables), [(None, Some(1000), Some(0)), (explore(), Some(2000), Some(0))]);
+    assert_eq!((counts(&tables), cents(&tables).0), ([Some(3000), Some(120), None, None], Some(6.0)));
+    let of_subagents = tables.turns.iter().filter(|row| row.turn.is_subagent).filter_map(|row| row.money.cost);
+    assert_eq!((of_subagents.sum::<f64>() * 1e4).round(), 100.0);
+    // The next process goes on from these counts.
+    let later = [event("session.resume", 4, "{}"), of_agent(message(5, "m", 30))];
+    let next = shutdown_of_agents(6, (1000, 50), (2500, 100), Some([5, 2]));
+    let tables = priced(&log(&[&[end], &later[..], &[next]].concat()));
+    assert_eq!(rows(&tables), [(None, Some(1000), Some(0)), (explore(), Some(2500), Some(0))]);
+    assert_eq!((counts(&tables)[0], cents(&tables).0), (Some(3500), Some(7.0)));
+    // Parts that are no parts of the whole do not divide it.
+    let wrong = shutdown_of_agents(3, (1000, 50), (2000, 70), credits).replacen(
+        "\"inputTokens\":2000",
+        "\"inputTokens\":9000",
+        1,
+    );
+    let tables = priced(&log(&[wrong]));
+    assert_eq!(rows(&tables), [(None, Some(3000), Some(0))]);
 }

@@ -14,8 +14,8 @@ const DIRECTORIES: &[(&str, &str)] = &[
     ("", "verifier"),
 ];
 
-/// Files of a trial of Harbor, and of its job, that are plain text.
-const NAMES: &[&str] = &["trial.log", "job.log", "exception.txt"];
+/// Files that are plain text: of a trial of Harbor and of its job; the directory of a project, beside the chats of Gemini CLI.
+const NAMES: &[&str] = &["trial.log", "job.log", "exception.txt", ".project_root"];
 
 /// How far above a file such a directory may be.
 const MAX_LEVELS: usize = 4;
@@ -143,6 +143,7 @@ mod tests {
             r"C:\jobs\j\t__1\trial.log",
             "a.tar!/storage/session_diff/ses_1.json",
             "/home/u/.local/share/opencode/storage/todo/ses_1.json",
+            "/home/u/.gemini/tmp/web/.project_root",
         ] {
             assert!(is_in_side_directory(path), "{path}");
         }

@@ -4,12 +4,20 @@ use super::builder::money;
 use crate::adapters::engine::api::RecordErrors;
 use crate::json::fields::Number;
 
+/// Billionths of a credit in a credit.
+const NANO_CREDITS: f64 = 1e9;
+
 /// Billionths of a credit in a US dollar.
-pub const NANO_CREDITS_PER_DOLLAR: f64 = 1e11;
+pub const NANO_CREDITS_PER_DOLLAR: f64 = 100.0 * NANO_CREDITS;
 
 /// An amount in US dollars. A 0 is that of a request that is not billed in credits, so that its cost is unknown.
 pub fn dollars(nano_credits: Number, damage: &mut RecordErrors) -> Option<f64> {
     counted(nano_credits, damage).filter(|amount| *amount > 0.0).map(|amount| amount / NANO_CREDITS_PER_DOLLAR)
+}
+
+/// As [`dollars`], of an amount in credits.
+pub fn dollars_of_credits(credits: Number, damage: &mut RecordErrors) -> Option<f64> {
+    dollars(Number(credits.0.map(|credits| credits * NANO_CREDITS)), damage)
 }
 
 /// A sum in billionths of a credit. An impossible one is noted in `damage`.
@@ -27,5 +35,7 @@ mod tests {
         assert_eq!(dollars(Number(Some(1e9)), &mut damage), Some(0.01));
         assert_eq!(dollars(Number(Some(0.0)), &mut damage), None);
         assert_eq!(dollars(Number(None), &mut damage), None);
+        let cost = dollars_of_credits(Number(Some(52.3143)), &mut damage);
+        assert!(cost.is_some_and(|cost| (cost - 0.523_143).abs() < 1e-12), "{cost:?}");
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod chat_completions;
 pub mod denials;
 mod events;
 pub(crate) mod file_changes;
+pub(crate) mod file_uri;
 pub(crate) mod history;
 pub mod ids;
 pub(crate) mod latency;

@@ -49,6 +49,37 @@ fn a_sidecar_is_of_the_log_of_its_name() {
     assert_eq!(names, ["run", "run.json.zst", "run.jsonl", "run.txt.gz"]);
 }
 
+/// Gemini CLI keeps the directory of a project in a file beside the directory of its chats.
+#[test]
+fn a_project_root_is_the_directory_of_the_chats_beside_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let chat = |id: &str| {
+        format!(
+            r#"{{"sessionId":"{id}","projectHash":"h","startTime":"2026-10-02T08:00:00Z"}}
+{{"id":"a{id}","timestamp":"2026-10-02T08:00:02Z","type":"gemini","content":"Done.","model":"m","tokens":{{"input":9,"output":9,"total":18}}}}
+"#
+        )
+    };
+    write("tmp/web/.project_root", "/work/web\n");
+    write("tmp/web/chats/session-1.jsonl", &chat("s1"));
+    write("tmp/web/chats/s1/s2.jsonl", &chat("s2"));
+    write("tmp/web/other/session-3.jsonl", &chat("s3"));
+    write("tmp/shop/chats/session-4.jsonl", &chat("s4"));
+    let sources = read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources;
+    let root = sources.iter().find(|source| source.path.ends_with(".project_root")).unwrap();
+    assert_eq!(root.status, SourceStatus::Auxiliary);
+    let sessions = sources.iter().flat_map(|source| &source.sessions);
+    let mut places: Vec<_> = sessions.map(|it| (it.session_id.as_str(), it.cwd.as_deref())).collect();
+    places.sort_unstable();
+    let cwd = Some("/work/web");
+    assert_eq!(places, [("s1", cwd), ("s2", cwd), ("s3", None), ("s4", None)]);
+}
+
 #[test]
 fn a_sidecar_that_cannot_be_parsed_is_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -75,7 +75,7 @@ pub fn redact_session(session: &mut SessionResult) {
         tool_calls,
         file_changes,
         events,
-        totals: _,
+        totals,
         limits: _,
         is_estimated: _,
         verdicts,
@@ -106,6 +106,8 @@ pub fn redact_session(session: &mut SessionResult) {
     tool_calls.iter_mut().for_each(|call| redact_call(call));
     file_changes.iter_mut().for_each(redact_change);
     events.iter_mut().for_each(redact_event);
+    let agents = totals.iter_mut().flat_map(|total| &mut total.models).flat_map(|model| &mut model.agents);
+    agents.filter_map(|agent| agent.name.as_mut()).for_each(redact_text);
 }
 
 fn redact_turn(turn: &mut Turn) {

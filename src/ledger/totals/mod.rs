@@ -1,10 +1,12 @@
 //! Totals that logs state, against the responses: see docs/accounting.md#totals-against-turns.
 
+mod agents;
 mod last;
 mod matching;
 mod model_name;
 mod others;
 mod processes;
+mod remainder;
 mod remainders;
 mod saved;
 mod stated;

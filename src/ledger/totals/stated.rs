@@ -56,6 +56,15 @@ fn add_to(sum: &mut ModelTotal, total: &ModelTotal) {
     sum.provider = sum.provider.take().or_else(|| total.provider.clone());
     sum.effort = sum.effort.take().or_else(|| total.effort.clone());
     sum.cost = add_money(sum.cost, total.cost);
+    sum.add_agents(&total.agents);
+}
+
+/// Two copies of the total of a run, of which one may be older: the larger of each amount counts.
+fn join_copies(known: &mut Total, copy: &Total) {
+    if let ([known], [copy]) = (known.models.as_mut_slice(), copy.models.as_slice()) {
+        known.tokens = known.tokens.max(copy.tokens);
+        known.cost = known.cost.into_iter().chain(copy.cost).reduce(f64::max);
+    }
 }
 
 impl StatedTotals {
@@ -70,6 +79,8 @@ impl StatedTotals {
         let mut keys = HashSet::new();
         // The first file with a run of these tokens, for each of several such runs.
         let mut runs: HashMap<([Option<i64>; 4], usize), usize> = HashMap::default();
+        // The step of each run, by its key; `None` if it is a run of another file under another key.
+        let mut steps: HashMap<String, Option<usize>> = HashMap::default();
         let mut processes: Vec<Process> = Vec::new();
         let mut threads = Vec::new();
         let mut saved = Vec::new();
@@ -80,16 +91,21 @@ impl StatedTotals {
                 match total.kind {
                     TotalKind::Thread => threads.push((source, total)),
                     TotalKind::Run => {
-                        // Two files can state one run, with keys of their own: a trajectory, and what the program printed.
-                        if !keys.insert(total.key.clone()) {
-                            continue;
-                        }
                         let tokens = total.tokens();
-                        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
+                        let counts = tokens.kinds();
                         let number = runs_of_file.entry(counts).or_default();
                         *number += 1;
+                        if let Some(step) = steps.get(&total.key) {
+                            if let Some((_, known)) = step.and_then(|step| totals.steps.get_mut(step)) {
+                                join_copies(known, &total);
+                            }
+                            continue;
+                        }
+                        // Two files can state one run, with keys of their own: a trajectory, and what the program printed.
                         let is_known = tokens.output.is_some() && tokens.total().is_some_and(|total| total > 0);
-                        if !is_known || *runs.entry((counts, *number)).or_insert(source) == source {
+                        let is_new = !is_known || *runs.entry((counts, *number)).or_insert(source) == source;
+                        steps.insert(total.key.clone(), is_new.then_some(totals.steps.len()));
+                        if is_new {
                             totals.steps.push((source, total));
                         }
                     }
@@ -229,6 +245,20 @@ mod tests {
         {
             let files = files.into_iter().enumerate().collect();
             assert_eq!(StatedTotals::of_files(files, &mut [], &[]).steps.len(), expected);
+        }
+    }
+
+    /// One of two copies of a file is older: its last run has grown since, and the other file has a further run of equal counts.
+    #[test]
+    fn the_larger_copy_of_a_run_counts() {
+        let run = |key: &str, input| total(key, TotalKind::Run, input);
+        let older = || vec![run("a", 5), run("b", 3)];
+        let newer = || vec![run("a", 5), run("b", 8), run("c", 5)];
+        for files in [[older(), newer()], [newer(), older()]] {
+            let totals = StatedTotals::of_files(files.into_iter().enumerate().collect(), &mut [], &[]);
+            let mut inputs: Vec<_> = totals.steps.iter().map(|(_, step)| step.tokens().input).collect();
+            inputs.sort_unstable();
+            assert_eq!(inputs, [Some(5), Some(5), Some(8)]);
         }
     }
 

@@ -17,16 +17,16 @@
 //! | session, model, cwd, version | `session_id`; `init`: `model`, `cwd`, `claude_code_version` |
 //! | runtime | `qwen` if `init` has `qwen_code_version`: its input includes what was read from the cache, and its `result.usage` all agents (from its source). `amp` if the id begins with `T-`. Else `claude` |
 //! | turn | one per `message.id`, counts as in `claude-transcript` |
-//! | total | `result.modelUsage` by model, with `costUSD`, `webSearchRequests`, `contextWindow`; without it `result.usage`, which excludes subagents. The part beyond the turns is a row of grain `session` |
+//! | total | `result.modelUsage` by model, with `costUSD`, `webSearchRequests`, `contextWindow`, `provider`; `canonicalModel` is the model's name where the key does not contain it, as that of an inference profile; without it `result.usage`, which excludes subagents. The part beyond the turns is a row of grain `session` |
 //! | killed process | its responses are not included in any `result`. If the prompts since the previous `result` do not fit into a `result`, the responses before an `init` are those of a killed process, and are added to the total |
 //! | cost | `result.total_cost_usd`; the part that is not assigned to a model is added to the model with the largest cost |
 //! | duration, API duration, stated turns | `duration_ms`, `duration_api_ms`, `num_turns`, once per `uuid` (without one: per cost and duration) |
 //! | subagent | `parent_tool_use_id`; `subagent_type` of that call |
 //! | call, file change | as in `claude-transcript`, structured result in `tool_use_result`; refusals also from `tool_result_meta[].non_execution_kind`, with the same words as `toolDenialKind`, and from `permission_denials` |
-//! | events | `status: compacting` and its `compact_boundary` are one compaction; `api_retry`, `api_error` (retry); lines with `error`, whose class is the code, and failed results that no such line precedes (error); subagents; denials |
+//! | events | `status: compacting` and its `compact_boundary` are one compaction; `api_retry`, `api_error` (retry); lines with `error`, whose class is the code, and failed results that no such line precedes (error); results whose `terminal_reason` begins with `aborted_` (abort); subagents; denials |
 //! | limits | `rate_limit_event`: `rate_limit_info.rateLimitType` is the window, with `resetsAt` and 100 times `utilization`; newer versions contain all windows in `unifiedWindows`. `reached` is the `status` `rejected`. Minutes follow from the names `five_hour` and `seven_day…` (public examples; not in the files seen) |
 //! | user turns | user lines of the main agent, except results and `isSynthetic`, if the recording contains them |
-//! | status | the last `result`: `success` only if `subtype` is `success` and `is_error` is not true (both traps occur: 3 files with `error_max_turns` and `is_error` false). A main response after it, or no `result` (4 of 28): `incomplete` |
+//! | status | the last `result`: `aborted` if its `terminal_reason` begins with `aborted_`, the user's interruption, whose `subtype` is `error_during_execution`; `success` only if `subtype` is `success` and `is_error` is not true (both traps occur: 3 files with `error_max_turns` and `is_error` false). A main response after it, or no `result` (4 of 28): `incomplete` |
 //!
 //! *Exact*: tokens and cost of a session that ends with a `result` (`total_cost_usd` is the sum of `modelUsage`). Times are
 //! unknown before 2.1.28x. *Lower bound*: without a `result`, as the lines contain the output count from the start of the stream
@@ -42,7 +42,7 @@
 //! `cache_write_1h_tokens` is known for the model whose cache writes are those of `usage`.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -99,6 +99,9 @@ const QWEN: &str = "qwen";
 const AMP: &str = "amp";
 const AMP_ID: &str = "T-";
 
+/// How the reason begins for which a run ended that the user interrupted.
+const ABORTED: &str = "aborted_";
+
 fn is_result(probe: &Probe<'_>) -> bool {
     probe.has("session_id") && (probe.has("total_cost_usd") || probe.has("modelUsage") || probe.has("num_turns"))
 }
@@ -154,11 +157,12 @@ struct Record<'a> {
     num_turns: Count,
     result: Text<'a>,
     errors: Vec<Text<'a>>,
+    terminal_reason: Text<'a>,
     stop_reason: Text<'a>,
     total_cost_usd: Number,
     usage: Maybe<Usage<'a>>,
     #[serde(rename = "modelUsage")]
-    model_usage: Maybe<Pairs<'a, ModelUsage>>,
+    model_usage: Maybe<Pairs<'a, ModelUsage<'a>>>,
     permission_denials: Vec<Denial<'a>>,
     api_error_status: Number,
     // rate_limit_event
@@ -193,6 +197,8 @@ struct Session {
     runs: Vec<Vec<usize>>,
     /// The class and the text of the main agent's last error, if no response and no result is after it.
     error: Option<(Symbol, String)>,
+    /// Models whose names do not show the model, with the names that results state for them.
+    names: BTreeMap<Symbol, Symbol>,
 }
 
 impl Fold for Stream {
@@ -215,6 +221,8 @@ impl Fold for Stream {
             | "control_request"
             | "control_response"
             | "control_cancel_request"
+            // A new session follows.
+            | "conversation_reset"
             | "prompt_suggestion"
             | "streamlined_text"
             | "streamlined_tool_use_summary" => return RecordKind::Known,
@@ -249,7 +257,8 @@ impl Stream {
             let (format, capabilities) = (STREAM.id, STREAM.capabilities);
             let context = Context { runtime, format, capabilities, ..self.context.clone() };
             let conversation = Conversation::new(&context, id, line.number);
-            Session { conversation, is_stream: false, runs: vec![Vec::new()], error: None }
+            let runs = vec![Vec::new()];
+            Session { conversation, is_stream: false, runs, error: None, names: BTreeMap::new() }
         };
         match record.session_id.some() {
             Some(id) => self.sessions.get(id, line.number, || new(id)),
@@ -356,29 +365,39 @@ impl Session {
     }
 
     fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
-        let time = record.timestamp.0;
         if matches!(record.usage, Maybe::Wrong) || matches!(record.model_usage, Maybe::Wrong) {
             damage.note(Reason::NoUsage);
         }
-        let key =
-            record.uuid.owned().unwrap_or_else(|| format!("{:?} {:?}", record.total_cost_usd.0, record.duration_ms.0));
-        let usage = record.usage.get();
-        let stated = usage.map(|it| self.conversation.tokens(it, damage));
+        let stated = record.usage.get().map(|usage| self.conversation.tokens(usage, damage));
+        let total = self.total(record, stated, line, damage);
+        self.add_total(total, stated);
+        let session = &mut self.conversation.builder.session;
+        session.stop_reason = record.stop_reason.owned().or_else(|| session.stop_reason.take());
+        for denial in &record.permission_denials {
+            self.denial(denial, line, record.timestamp.0);
+        }
+        self.end(record, line);
+    }
+
+    /// The sums that a `result` states. `stated` are the tokens of its `usage`.
+    fn total(
+        &mut self,
+        record: &Record<'_>,
+        stated: Option<Tokens>,
+        line: Line<'_>,
+        damage: &mut RecordErrors,
+    ) -> Total {
         let main = stated.filter(|it| !it.is_all_zero());
         let cost = money(record.total_cost_usd, damage);
-        let mut models: Vec<_> = record
-            .model_usage
-            .get()
-            .into_iter()
-            .flat_map(|it| &it.0)
-            .map(|(model, usage)| usage.total(model, damage))
-            .collect();
+        let usage = record.model_usage.get().into_iter().flat_map(|it| &it.0);
+        self.names.extend(usage.clone().filter_map(|(model, usage)| usage.other_name(model)));
+        let mut models: Vec<_> = usage.map(|(model, usage)| usage.total(model, damage)).collect();
         // Qwen Code adds up all agents.
         let covers_subagents = !models.is_empty() || self.conversation.input_includes_cache;
         if models.is_empty()
             && let Some(tokens) = main
         {
-            let web_searches = usage.and_then(|it| it.server_tool_use.web_search_requests.get());
+            let web_searches = record.usage.get().and_then(|it| it.server_tool_use.web_search_requests.get());
             models.push(ModelTotal { tokens, web_searches, cost, ..ModelTotal::default() });
         } else if let Some(tokens) = main {
             // Only `usage`, which is the main agent's, contains cache writes by their time to live.
@@ -386,13 +405,14 @@ impl Session {
                 model.tokens.cache_write_1h = tokens.cache_write_1h;
             }
         }
-        let session = &mut self.conversation.builder.session;
-        session.model = session.model.take().or_else(|| main_model(&models, main));
-        let mut total = Total {
+        Total {
             line: line.number,
-            key,
+            key: record
+                .uuid
+                .owned()
+                .unwrap_or_else(|| format!("{:?} {:?}", record.total_cost_usd.0, record.duration_ms.0)),
             kind: TotalKind::Process,
-            occurred_at: time,
+            occurred_at: record.timestamp.0,
             duration_ms: record.duration_ms.rounded(),
             api_duration_ms: record.duration_api_ms.rounded(),
             turns: record.num_turns.get(),
@@ -400,7 +420,14 @@ impl Session {
             models,
             covers_subagents,
             ..Total::default()
-        };
+        }
+    }
+
+    /// Adds a total, and finds which responses before it are those of a process that was killed. `stated` are the tokens of `usage`.
+    fn add_total(&mut self, mut total: Total, stated: Option<Tokens>) {
+        let session = &mut self.conversation.builder.session;
+        let main = stated.filter(|it| !it.is_all_zero());
+        session.model = session.model.take().or_else(|| main_model(&total.models, main));
         let runs = std::mem::replace(&mut self.runs, vec![Vec::new()]);
         total.own = own_tokens(&runs, session, stated);
         if session.totals.iter().all(|it| it.key != total.key) {
@@ -410,12 +437,19 @@ impl Session {
             }
         }
         session.totals.push(total);
-        session.stop_reason = record.stop_reason.owned().or_else(|| session.stop_reason.take());
-        for denial in &record.permission_denials {
-            self.denial(denial, line, time);
-        }
+    }
+
+    /// How the run of a `result` ended.
+    fn end(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let at = At { line: line.number, time: record.timestamp.0 };
         let said = record.result.as_str();
         let error = self.error.take();
+        // An interruption by the user is an error of execution, with the errors of what it stopped.
+        if record.terminal_reason.as_str().starts_with(ABORTED) {
+            self.conversation.builder.abort("");
+            self.conversation.builder.event(EventKind::Abort, at).message = record.terminal_reason.owned();
+            return;
+        }
         // Both occur: subtype `success` with `is_error`, and `error_max_turns` without.
         if record.subtype.as_str() == "success" && !record.is_error.is_true() {
             self.conversation.builder.succeed();
@@ -434,7 +468,7 @@ impl Session {
             return;
         }
         limits::add_message(&mut self.conversation.builder, message, &origin(record, line));
-        let event = self.conversation.builder.event(EventKind::Error, At { line: line.number, time });
+        let event = self.conversation.builder.event(EventKind::Error, at);
         event.code = subtype.map(Symbol::new);
         event.message = Some(brief(message));
     }
@@ -458,6 +492,7 @@ impl Session {
 
     fn finish(self) -> SessionResult {
         let mut session = self.conversation.builder.finish();
+        name_models(&mut session, &self.names);
         if !self.is_stream {
             session.format = Cow::Borrowed(JSON.id);
             session.capabilities = JSON.capabilities;
@@ -516,6 +551,24 @@ fn origin<'a>(record: &'a Record<'a>, line: Line<'a>) -> Origin<'a> {
         tool_use_result: Some(&record.tool_use_result),
         not_run: NotRun::ByCall(&record.tool_result_meta),
         bytes: line.bytes,
+    }
+}
+
+/// Gives responses and the session the names that results state for their models, and responses the provider, if all totals state the
+/// same one.
+fn name_models(session: &mut SessionResult, names: &BTreeMap<Symbol, Symbol>) {
+    let turns = session.turns.iter_mut().map(|turn| &mut turn.model);
+    for model in turns.chain([&mut session.model]).flatten() {
+        if let Some(name) = names.get(model) {
+            *model = name.clone();
+        }
+    }
+    let models = session.totals.iter().flat_map(|total| &total.models);
+    let providers: BTreeSet<_> = models.map(|model| model.provider.clone()).collect();
+    if let Some(Some(provider)) = providers.first().filter(|_| providers.len() == 1) {
+        for turn in session.turns.iter_mut().filter(|turn| turn.provider.is_none()) {
+            turn.provider = Some(provider.clone());
+        }
     }
 }
 

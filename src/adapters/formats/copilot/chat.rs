@@ -2,8 +2,8 @@
 //! (docs/formats/copilot.md#copilot-chat).
 //!
 //! The rules are those of VS Code's source: `chatModel.ts`, `chatService.ts`, `chatSessionOperationLog.ts` and
-//! `objectMutationLog.ts`. A line of the log sets, appends to, or deletes a value at a path of the document. A chat states no tokens
-//! of a request: `usage` of a response, in the newest versions, is the size of the context.
+//! `objectMutationLog.ts`. A line of the log sets, appends to, or deletes a value at a path of the document. A request consists of
+//! several calls of models, of which a chat states sums: the credits, and the tokens of the output ([`usage`]).
 //!
 //! # `copilot-chat`
 //!
@@ -15,7 +15,9 @@
 //! | what | from |
 //! | --- | --- |
 //! | session | `sessionId` |
+//! | cwd, branch, repository | `workingDirectory`, `repoData.localBranch`, `repoData.remoteUrl`, in newest versions |
 //! | model | `modelId` of the last request |
+//! | cost, output | `copilotCredits` of a request, a cent each, and `completionTokens`: a row of grain `session` for each request with credits |
 //! | call | `toolInvocationSerialized` parts of a response: `toolId`, `toolCallId`; arguments only where `resultDetails.input` or `commandLine` contains them |
 //! | call status | `denied`: `isConfirmed` is `false`, or its `type` 0 or 5; `error`: `resultDetails.isError`, or an exit code other than 0 |
 //! | subagent | calls whose `toolSpecificData` is a `subagent`; calls with `subAgentInvocationId` are those of one |
@@ -23,20 +25,30 @@
 //! | user turns | `requests` without a `confirmation`, by `requestId` |
 //! | status | the last request: `modelState` 1 is `success`, 2 `aborted`, 3 or `errorDetails` `error`, else `incomplete` |
 //!
-//! *Unknown*: tokens, cost and turns. Newest versions have `promptTokens` and `completionTokens` for a request, which consists
-//! of several responses; which of them they count is not established. The working directory is in a file outside of
-//! `chatSessions`.
+//! *Lower bound*: the tokens. `completionTokens` is the sum over the calls of a request (`ChatResponseModel`), without those of its
+//! subagents; `promptTokens` is that of the last call, and is not used. So input and caches are unknown, and the cost, which includes
+//! subagents (`toolSpecificData.credits` is a part of it), is the reported one. *Unknown*: turns, and tokens and cost of requests
+//! without `copilotCredits`: older versions, in which `completionTokens` may be that of one call, and requests that are not billed in
+//! credits. `sessionCopilotCredits` and `modelTotals` are not used: agents that have logs of their own, such as Copilot CLI, state
+//! them, and VS Code does not keep the chats of these here.
+//!
+//! Requests that the user took back were billed and count, as far as the log of changes has them. A fork of a chat begins with copies
+//! of its requests under new ids, with the time at which it was made: they are neither billed nor prompts. If the first chat was
+//! deleted, their cost is lost. Spans of the same chat have each call ([`otlp`](#otlp)): they count, and the chat's sums only
+//! as far as they are more.
 
 #![cfg_attr(not(test), expect(clippy::indexing_slicing, reason = "a member of a JSON value that is absent is null"))]
 
 use foldhash::{HashMap, HashMapExt as _};
 use serde_json::Value;
 
-use self::changes::apply;
+use self::changes::{apply, removes_requests_from};
+use self::usage::{Billed, note_impossible, time_of};
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
-use crate::adapters::shared::subagents;
+use crate::adapters::shared::repository::of_remote;
+use crate::adapters::shared::{file_uri, subagents};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -46,6 +58,7 @@ use crate::model::places::Place;
 use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, SessionResult};
 
 mod changes;
+mod usage;
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "copilot-chat",
@@ -80,6 +93,8 @@ struct Document {
     line: i64,
     /// The line of each request, by its id.
     lines: HashMap<String, i64>,
+    /// What requests cost that are no longer in the document.
+    removed: Vec<Billed>,
 }
 
 impl Fold for Chats {
@@ -89,8 +104,9 @@ impl Fold for Chats {
         Self { context: context.clone(), documents: Vec::new() }
     }
 
-    fn record(&mut self, line: Line<'_>, record: Raw<'_>, _: &mut RecordErrors) -> RecordKind {
+    fn record(&mut self, line: Line<'_>, record: Raw<'_>, damage: &mut RecordErrors) -> RecordKind {
         let Ok(mut record) = serde_json::from_slice::<Value>(record.0) else { return RecordKind::Unknown };
+        note_impossible(&record, damage);
         let document = if record["requests"].is_array() { Some(record.take()) } else { None };
         let is_first = record["kind"] == 0;
         let document = document.or_else(|| record.get_mut("v").filter(|_| is_first).map(Value::take));
@@ -100,12 +116,18 @@ impl Fold for Chats {
                 let known = self.documents.iter().position(|it| it.state["sessionId"] == state["sessionId"]);
                 match known.and_then(|index| self.documents.get_mut(index)) {
                     Some(document) => document.state = state,
-                    None => self.documents.push(Document { state, line: line.number, lines: HashMap::new() }),
+                    None => self.documents.push(Document {
+                        state,
+                        line: line.number,
+                        lines: HashMap::new(),
+                        removed: Vec::new(),
+                    }),
                 }
             }
             Some(_) => return RecordKind::Unknown,
             None => {
                 let Some(document) = self.documents.last_mut() else { return RecordKind::Unknown };
+                document.note_removed(&record);
                 if !apply(&mut document.state, record) {
                     return RecordKind::Unknown;
                 }
@@ -119,7 +141,7 @@ impl Fold for Chats {
 
     fn finish(self) -> Vec<SessionResult> {
         let context = &self.context;
-        self.documents.into_iter().map(|document| Chat::read(context, &document)).collect()
+        self.documents.into_iter().map(|document| Chat::read(context, document)).collect()
     }
 }
 
@@ -135,16 +157,37 @@ impl Document {
             self.lines.insert(id.to_owned(), line);
         }
     }
+
+    /// Notes the cost of the requests that a change removes.
+    fn note_removed(&mut self, change: &Value) {
+        let Some(first) = removes_requests_from(change) else { return };
+        let requests = self.state["requests"].as_array().into_iter().flatten().enumerate().skip(first);
+        let billed = requests.filter_map(|(index, request)| self.billed(index, request)).collect::<Vec<_>>();
+        self.removed.extend(billed);
+    }
+
+    /// What the request at `index` cost, if it is not a copy.
+    fn billed(&self, index: usize, request: &Value) -> Option<Billed> {
+        Billed::of(request, self.line_of(request)).filter(|_| !self.is_copied(index, request))
+    }
+
+    fn line_of(&self, request: &Value) -> i64 {
+        request["requestId"].as_str().and_then(|id| self.lines.get(id)).copied().unwrap_or(self.line)
+    }
+
+    /// Whether the request at `index` is a copy of one in the chat that this one is a fork of: all copies have the time at which the
+    /// fork was made, plus their index in milliseconds.
+    fn is_copied(&self, index: usize, request: &Value) -> bool {
+        let made = self.state["creationDate"].as_i64();
+        let time = made.and_then(|made| made.checked_add(i64::try_from(index).ok()?));
+        let completed = request["modelState"]["completedAt"].as_i64();
+        time.is_some() && request["timestamp"].as_i64() == time && completed == time
+    }
 }
 
 /// A chat that becomes a session.
 struct Chat {
     builder: Builder,
-}
-
-/// Milliseconds since 1970.
-fn time_of(value: &Value) -> Option<Time> {
-    Time::from_number(value.as_f64()?)
 }
 
 /// A text, or Markdown with a text inside.
@@ -153,27 +196,39 @@ fn text_of(value: &Value) -> Option<&str> {
 }
 
 impl Chat {
-    fn read(context: &Context, document: &Document) -> SessionResult {
+    fn read(context: &Context, document: Document) -> SessionResult {
         let state = &document.state;
         let id = state["sessionId"].as_str().unwrap_or_default();
         let mut chat = Self { builder: Builder::new(context, id, document.line) };
+        chat.place(state);
         chat.builder.extend_to(time_of(&state["creationDate"]));
-        for request in state["requests"].as_array().into_iter().flatten() {
-            let id = request["requestId"].as_str().unwrap_or_default();
-            let line = document.lines.get(id).copied().unwrap_or(document.line);
-            chat.request(request, id, line);
+        let mut billed = Vec::new();
+        for (index, request) in state["requests"].as_array().into_iter().flatten().enumerate() {
+            chat.request(request, document.line_of(request), document.is_copied(index, request));
+            billed.extend(document.billed(index, request));
         }
+        billed.extend(document.removed.into_iter().rev());
+        usage::add(&mut chat.builder.session, billed);
         chat.builder.finish()
     }
 
-    fn request(&mut self, request: &Value, id: &str, line: i64) {
+    /// Where the chat took place, as newest versions state it.
+    fn place(&mut self, state: &Value) {
+        let (session, repository) = (&mut self.builder.session, &state["repoData"]);
+        session.cwd = state["workingDirectory"].as_str().and_then(file_uri::path);
+        session.git_branch = repository["localBranch"].as_str().map(str::to_owned);
+        session.repository = repository["remoteUrl"].as_str().and_then(of_remote);
+    }
+
+    fn request(&mut self, request: &Value, line: i64, is_copied: bool) {
+        let id = request["requestId"].as_str().unwrap_or_default();
         let time = time_of(&request["timestamp"]);
         self.builder.extend_to(time);
         if let Some(model) = request["modelId"].as_str() {
             self.builder.session.model = Some(Symbol::new(model));
         }
         // A click on a button is no prompt.
-        if !id.is_empty() && request["confirmation"].is_null() {
+        if !id.is_empty() && request["confirmation"].is_null() && !is_copied {
             let message = &request["message"];
             let text = message.as_str().or_else(|| message["text"].as_str());
             self.builder.prompt_as(Identity::Session(id.into()), text);

@@ -22,10 +22,10 @@
 //! | model | of the message, else of `session.model_change`, `session.tools_updated` or `session.start` |
 //! | call | `toolRequests`, `tool.execution_start` and `_complete`; exit code from the result or `exited with exit code N`, an `error` unless it is 0, although `success` is `true` |
 //! | file change | `create`, `edit`, patches; lines from `detailedContent`, else the arguments |
-//! | subagent | `agentId`, `parentToolCallId`, `subagent.started` |
-//! | events | `session.error`, `subagent.failed`, `abort`, refused permissions, compactions |
+//! | subagent | `agentId`, `parentToolCallId`, `subagent.started`; their part of the total: `session.shutdown.agentMetrics` by id and model, in newest versions |
+//! | events | `session.error`, `subagent.failed`, `abort` (an error if its `reason` is `autopilot_credit_limit`), refused permissions, compactions |
 //! | user turns | `user.message` that no skill, agent or autopilot wrote |
-//! | status | `abort`: `aborted`; `session.error`: `error`; then `session.shutdown`: `success`, or `error` by its `shutdownType`; without it `incomplete` |
+//! | status | `abort`: `aborted`, or `error` at the limit of credits; `session.error`: `error`; then `session.shutdown`: `success`, or `error` by its `shutdownType`; without it `incomplete` |
 //!
 //! *Exact*: sessions in which every process wrote its shutdown. *Lower bound*: for a process without one (2 of 12 sessions;
 //! github/copilot-cli#3994) only output is known. The shutdown of a later process does not include it, so its messages are added to

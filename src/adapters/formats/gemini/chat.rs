@@ -17,6 +17,7 @@
 //! | what | from |
 //! | --- | --- |
 //! | session | `sessionId`, else the UUID in the file's name |
+//! | cwd | `.project_root` in the directory around `chats`, since February 2026 |
 //! | turn | `gemini` messages by `id`, the last version of each: `model`, `tokens` |
 //! | tokens | input is `input` minus `cached` plus `tool`; output is `output` plus `thoughts`, unless `total` is `input` + `output`; cache read `cached`; reasoning `thoughts` |
 //! | call | `toolCalls`: `status`, `result`, exit code from `Exit Code: N`, an `error` unless it is 0, although the status is `success` |
@@ -28,7 +29,8 @@
 //!
 //! *Exact*: `total` = input + output + thoughts + tool. If the output includes thoughts (as with other providers in Qwen Code),
 //! `total` shows it. Messages that a rewind or a compaction removes from the history were billed and count. Cache writes and cost
-//! are not logged.
+//! are not logged. With the text of an `AfterAgent` hook that refuses the end, Gemini CLI asks the model to go on: no member separates
+//! it from a prompt, and it counts as one.
 //!
 //! # `qwen-chat-json`
 //!

@@ -2,3 +2,4 @@
 
 pub(crate) mod chat;
 pub(crate) mod json;
+pub(crate) mod project_root;

@@ -13,11 +13,11 @@
 //! | what | Claude Code | Codex | Gemini CLI, Qwen Code | any other program |
 //! | --- | --- | --- | --- | --- |
 //! | from | events, spans, metrics | events | events, metrics | spans |
-//! | session | `session.id` | `conversation.id` | `session.id` | `gen_ai.conversation.id`, `session.id`, else the trace |
+//! | session | `session.id` | `conversation.id` | `session.id` | the chat of VS Code, `gen_ai.conversation.id`, `session.id`, else the trace |
 //! | runtime | `claude` | `codex` | `gemini`, `qwen` | `service.name` |
 //! | turn | `api_request`, else `llm_request` spans, by `request_id`, else time and counts | `sse_event` `response.completed` with counts | `api_response` | spans with the operation `chat`, `generate_content`, `text_completion` or `embeddings`, or with another or none, a model and counts, by `gen_ai.response.id` |
 //! | tokens | disjoint | input includes both caches; output includes reasoning | as in [`gemini-chat`](#gemini-chat) | input includes both caches, unless they are larger than it, or the total includes them; older names too, `gen_ai.usage.details.*` of pydantic-ai, `ai.usage.*` of Vercel's AI SDK, `llm.token_count.*` of OpenInference |
-//! | cost | `cost_usd` of events, `cost.usage` | | | |
+//! | cost | `cost_usd` of events, `cost.usage` | | | `github.copilot.nano_aiu` |
 //! | effort, speed or tier | `effort`, `speed` | `model_reasoning_effort`, else that of `conversation_starts`; `service_tier` | | |
 //! | skill, plugin | `skill.name`, `plugin.name` | | | |
 //! | repository, branch, directory | `vcs.repository.url.full`, `vcs.ref.head.name`, the first of `workspace.host_paths`, of a record or its resource | the same | the same | the same |
@@ -38,6 +38,9 @@
 //! its trace; an agent that another one runs is a subagent. `github.copilot.nano_aiu` of a request is its cost, as in the
 //! [session's own log](#copilot-events); spans of subagents may lack it (github/copilot-cli#4224). These requests have
 //! all counts, and fill that log ([requests beside a log](accounting.md#requests-beside-a-log)). Lines of metrics and events repeat them.
+//! Spans of VS Code also name the chat, whose [own file](#copilot-chat) states sums of the same requests:
+//! `copilot_chat.parent_chat_session_id` of a subagent, else `copilot_chat.chat_session_id`; in a file the chat of a trace is that of all
+//! of its spans.
 //!
 //! A span that does not name its operation is a request of its own unless it is inside of a span that does, or around another request:
 //! `ai.generateText` states the sum of its `ai.generateText.doGenerate`. Only requests that are directly inside of each other are known

@@ -100,7 +100,7 @@ pub(super) struct CostState<'a> {
     #[serde(rename = "totalAPIDuration")]
     total_api_duration: Number,
     start_time: When,
-    model_usage: Maybe<Pairs<'a, ModelUsage>>,
+    model_usage: Maybe<Pairs<'a, ModelUsage<'a>>>,
 }
 
 impl CostState<'_> {

@@ -19,6 +19,16 @@ pub(super) fn apply(document: &mut Value, mut change: Value) -> bool {
     }
 }
 
+/// The index from which on a change removes the requests of the document: it cuts their list, or replaces it.
+pub(super) fn removes_requests_from(change: &Value) -> Option<usize> {
+    let is_of_list = matches!(change["k"].as_array().map(Vec::as_slice), Some([key]) if key == "requests");
+    match change["kind"].as_i64().filter(|_| is_of_list) {
+        Some(1 | 3) => Some(0),
+        Some(2) => usize::try_from(change["i"].as_u64()?).ok(),
+        _ => None,
+    }
+}
+
 fn child_of<'v>(parent: &'v mut Value, key: &Value) -> Option<&'v mut Value> {
     match key {
         Value::String(key) => parent.as_object_mut()?.get_mut(key),
@@ -68,6 +78,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_change_of_the_list_can_remove_requests() {
+        for (change, expected) in [
+            (json!({"kind": 2, "k": ["requests"], "i": 1, "v": []}), Some(1)),
+            (json!({"kind": 2, "k": ["requests"], "v": [{}]}), None),
+            (json!({"kind": 1, "k": ["requests"], "v": []}), Some(0)),
+            (json!({"kind": 2, "k": ["requests", 0, "response"], "i": 0}), None),
+            (json!({"kind": 1, "k": ["customTitle"], "v": "x"}), None),
+        ] {
+            assert_eq!(removes_requests_from(&change), expected, "{change}");
+        }
+    }
 
     #[test]
     fn a_document_is_the_sum_of_its_changes() {

@@ -102,6 +102,8 @@ pub(super) struct Data<'a> {
     pub(super) total_api_duration_ms: Number,
     pub(super) code_changes: CodeChanges,
     pub(super) model_metrics: Maybe<Pairs<'a, Metric>>,
+    /// The same by agent, by the id of each.
+    pub(super) agent_metrics: Maybe<Pairs<'a, AgentMetric<'a>>>,
     /// The credits of the session so far, also in session.usage_checkpoint.
     pub(super) total_nano_aiu: Number,
 }
@@ -172,6 +174,14 @@ pub(super) struct Metric {
     pub(super) requests: Requests,
     pub(super) usage: Maybe<Usage>,
     pub(super) total_nano_aiu: Number,
+}
+
+/// The part of one agent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+pub(super) struct AgentMetric<'a> {
+    pub(super) agent_name: Text<'a>,
+    pub(super) model_metrics: Maybe<Pairs<'a, Metric>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

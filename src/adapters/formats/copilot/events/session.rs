@@ -26,6 +26,10 @@ use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operati
 mod process;
 mod stated;
 
+/// Why the autopilot stops at the limit of credits (`--max-ai-credits`). The other reasons are those of a user: `user_initiated`,
+/// `remote_command`, `user_abort`.
+const CREDIT_LIMIT: &str = "autopilot_credit_limit";
+
 /// A subagent that messages or calls belong to.
 #[derive(Debug, Clone, Default)]
 struct Agent {
@@ -130,12 +134,7 @@ impl Session {
             "subagent.selected" => self.builder.session.agent = data.agent_name.owned(),
             "session.compaction_complete" => self.compaction(record, line, damage),
             "session.error" => self.error(record, line),
-            "abort" => {
-                self.builder.abort(data.reason.as_str());
-                let event = self.builder.event(EventKind::Abort, at);
-                event.key = record.id.owned();
-                event.message = data.reason.owned();
-            }
+            "abort" => self.abort(record, at),
             // A recording states no tokens, so that its cost is unknown, too.
             "session.usage_checkpoint" if self.is_unnamed => {}
             "session.usage_checkpoint" => self.checkpoint(record, line, damage),
@@ -343,6 +342,21 @@ impl Session {
         event.code = data.trigger.owned();
         event.tokens_before = data.pre_compaction_tokens.get();
         event.tokens_after = data.post_compaction_tokens.get();
+    }
+
+    /// The turn was stopped: by the user, or because it reached the limit of credits that the user set.
+    fn abort(&mut self, record: &Record<'_>, at: At) {
+        let reason = &record.data.reason;
+        let is_limit = reason.as_str() == CREDIT_LIMIT;
+        if is_limit {
+            self.builder.fail_as(ErrorKind::Budget, reason.as_str());
+        } else {
+            self.builder.abort(reason.as_str());
+        }
+        let event = self.builder.event(if is_limit { EventKind::Error } else { EventKind::Abort }, at);
+        event.key = record.id.owned();
+        event.code = reason.owned().filter(|_| is_limit);
+        event.message = reason.owned();
     }
 
     fn error(&mut self, record: &Record<'_>, line: Line<'_>) {

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
+use super::product::CHAT;
 use super::spans::{COUNT_NAMES, tokens_of};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
@@ -80,12 +81,22 @@ struct Span {
     runtime: String,
     version: Option<String>,
     conversation: Option<String>,
+    /// The chat of VS Code.
+    chat: Option<Chat>,
     started_at: Option<Time>,
     ended_at: Option<Time>,
     /// The span around it.
     parent: Option<String>,
     name: String,
     what: What,
+}
+
+/// The id of a chat of VS Code, as a span names it.
+#[derive(Debug)]
+struct Chat {
+    id: String,
+    /// Whether the span is of a subagent, whose own chat has another id.
+    is_of_parent: bool,
 }
 
 #[derive(Debug)]
@@ -179,15 +190,34 @@ impl Spans {
             }
         }
         let by_name: HashMap<&str, &Span> = self.all.iter().map(|span| (span.name.as_str(), span)).collect();
+        let chats = chats_of_traces(&self.all, &by_name);
         let mut sessions: SessionsById<Session> = SessionsById::default();
         for span in self.all.iter().filter(|span| !matches!(span.what, What::Agent { .. } | What::Other)) {
-            let known = span.conversation.as_deref().or_else(|| conversations.get(span.trace.as_str()).copied());
-            let id = known.unwrap_or(&span.trace);
+            let trace = span.trace.as_str();
+            let chat = chats.get(trace).copied();
+            let conversation = || span.conversation.as_deref().or_else(|| conversations.get(trace).copied());
+            let id = chat.or_else(conversation).unwrap_or(trace);
             let session = sessions.find_or_add(&format!("{} {id}", span.runtime), || Session::new(&context, span, id));
             session.add(span, subagent_of(span, &by_name));
         }
         sessions.into_iter().map(Session::finish).collect()
     }
+}
+
+/// The chat of VS Code that each trace belongs to. Spans of subagents name a chat of their own: that around them counts, else that of
+/// a span without another one around it.
+fn chats_of_traces<'s>(spans: &'s [Span], by_name: &HashMap<&str, &Span>) -> HashMap<&'s str, &'s str> {
+    let mut chats: HashMap<&str, (u8, &str)> = HashMap::new();
+    for span in spans {
+        let Some(chat) = &span.chat else { continue };
+        let is_outermost = span.parent.as_deref().is_none_or(|parent| !by_name.contains_key(parent));
+        let rank = if chat.is_of_parent { 2 } else { u8::from(is_outermost) };
+        let known = chats.entry(&span.trace).or_insert((rank, &chat.id));
+        if known.0 < rank {
+            *known = (rank, &chat.id);
+        }
+    }
+    chats.into_iter().map(|(trace, (_, chat))| (trace, chat)).collect()
 }
 
 /// The agent of a span, if another agent runs it: its name, and the id of its span.
@@ -238,18 +268,20 @@ fn span_of(record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) -> Sp
         trace: trace.to_owned(),
         runtime: runtime_of_service(service.as_deref().unwrap_or_default()).into_owned(),
         version: resource.owned(&["service.version"]),
-        conversation: attributes.owned(&[
-            "gen_ai.conversation.id",
-            "copilot_chat.chat_session_id",
-            "copilot_chat.session_id",
-            "session.id",
-        ]),
+        conversation: attributes.owned(&["gen_ai.conversation.id", "copilot_chat.session_id", "session.id"]),
+        chat: chat_of(&attributes),
         started_at: time_of(record.start_time),
         ended_at: time_of(record.end_time),
         parent: record.parent_span_id.some().map(span_name),
         name: span_name(record.span_id.as_str()),
         what,
     }
+}
+
+fn chat_of(attributes: &Attributes<'_, '_>) -> Option<Chat> {
+    let [around, own] = CHAT.map(|key| attributes.owned(&[key]));
+    let is_of_parent = around.is_some();
+    Some(Chat { id: around.or(own)?, is_of_parent })
 }
 
 fn runtime_of_service(service: &str) -> Cow<'static, str> {

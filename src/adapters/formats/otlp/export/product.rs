@@ -40,8 +40,18 @@ impl Product {
     }
 }
 
-/// Attributes that name the session.
-pub(super) const SESSION: [&str; 3] = ["session.id", "conversation.id", "gen_ai.conversation.id"];
+/// Attributes with which VS Code names the chat that a span belongs to, as its own file of the chat does: that around a subagent, else
+/// the span's own.
+pub(super) const CHAT: [&str; 2] = ["copilot_chat.parent_chat_session_id", "copilot_chat.chat_session_id"];
+
+/// Attributes that name the session. In VS Code, `session.id` is that of the window.
+pub(super) const SESSION: [&str; 5] = [
+    "copilot_chat.parent_chat_session_id",
+    "copilot_chat.chat_session_id",
+    "session.id",
+    "conversation.id",
+    "gen_ai.conversation.id",
+];
 
 /// The id of the session, of a record or of its resource.
 pub(super) fn session_id(attributes: Attributes<'_, '_>) -> Option<String> {

@@ -10,6 +10,7 @@ use super::session::{Call, Request, Session};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::engine::unknown::contents_of;
 use crate::adapters::formats::atif::trajectory::runtime_of;
+use crate::adapters::shared::ai_credits::dollars;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::time::Time;
@@ -219,6 +220,7 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
             .or_else(|| attributes.text("ai.response.finishReason")),
         tokens: tokens_of(counts, attributes.first_count(&TOTALS)),
         duration_ms: start.zip(end).and_then(|(start, end)| end.duration_since(start)),
+        cost: dollars(attributes.number("github.copilot.nano_aiu"), damage),
         is_main: true,
         ..Request::default()
     };

@@ -137,6 +137,7 @@ impl Session {
             usage::spend(&mut self.spent, total.model.clone(), total.tokens);
             if let Some(known) = self.spent.iter_mut().find(|known| known.model == total.model) {
                 known.cost = add_money(known.cost, total.cost);
+                known.add_agents(&total.agents);
             }
         }
         let stated: Vec<_> = totals.iter().filter(|total| total.tokens != Tokens::UNKNOWN).collect();

@@ -4,7 +4,8 @@ use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::copilot::events::records::Data;
 use crate::adapters::shared::ai_credits::dollars;
 use crate::adapters::shared::usage;
-use crate::model::session::{ModelTotal, NEGLIGIBLE_USD, Tokens, Total};
+use crate::base::text::Symbol;
+use crate::model::session::{AgentTotal, ModelTotal, NEGLIGIBLE_USD, Tokens, Total};
 
 /// The last version whose processes all begin to count at 0: see `copilot-events`.
 const LAST_FROM_ZERO: [u32; 3] = [1, 0, 67];
@@ -43,6 +44,7 @@ impl Stated {
                 model: Some(model.as_ref().into()),
                 tokens,
                 cost,
+                agents: agents_of(data, model),
                 ..ModelTotal::default()
             });
         }
@@ -89,8 +91,12 @@ impl Stated {
             if model.tokens.is_all_zero() {
                 model.tokens = Tokens::UNKNOWN;
             }
-            let cost = model.cost.map(|cost| cost - before.cost.filter(|it| *it <= cost).unwrap_or(0.0));
-            model.cost = cost.filter(|cost| *cost > NEGLIGIBLE_USD);
+            model.cost = cost_since(model.cost, before.cost);
+            for agent in &mut model.agents {
+                let Some(before) = before.agents.iter().find(|it| it.id == agent.id) else { continue };
+                agent.tokens = agent.tokens.minus(before.tokens);
+                agent.cost = cost_since(agent.cost, before.cost);
+            }
         }
         self.requests = more(self.requests, earlier.requests);
         self.api_duration_ms = more(self.api_duration_ms, earlier.api_duration_ms);
@@ -100,4 +106,30 @@ impl Stated {
         });
         self
     }
+}
+
+/// What a counter of costs has more than it had before.
+fn cost_since(own: Option<f64>, before: Option<f64>) -> Option<f64> {
+    let cost = own.map(|cost| cost - before.filter(|it| *it <= cost).unwrap_or(0.0));
+    cost.filter(|cost| *cost > NEGLIGIBLE_USD)
+}
+
+/// The parts of the subagents in the counts of a model. The agent of the conversation has a name of its own.
+fn agents_of(data: &Data<'_>, model: &str) -> Vec<AgentTotal> {
+    const MAIN: &str = "main";
+    // The counts of the model contain the parts, and what is wrong in them is counted there.
+    let mut damage = RecordErrors::default();
+    let mut agents = Vec::new();
+    for (id, agent) in data.agent_metrics.get().into_iter().flat_map(|agents| &agents.0).filter(|(id, _)| id != MAIN) {
+        let metrics = agent.model_metrics.get().into_iter().flat_map(|metrics| &metrics.0);
+        for (_, metric) in metrics.filter(|(name, _)| name == model) {
+            agents.push(AgentTotal {
+                id: Symbol::new(id),
+                name: agent.agent_name.owned(),
+                tokens: metric.usage.get().map_or(Tokens::UNKNOWN, |usage| usage.tokens(&mut damage)),
+                cost: dollars(metric.total_nano_aiu, &mut damage),
+            });
+        }
+    }
+    agents
 }
