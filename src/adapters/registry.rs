@@ -99,6 +99,7 @@ pub static TABLES: &[Table] = &[
     crush::db::SESSIONS,
     goose::sessions::SESSIONS,
     hermes::sessions::SESSIONS,
+    hermes::sessions::SYSTEM_PROMPTS,
     kiro::conversation::CONVERSATIONS_2,
     kiro::conversation::CONVERSATIONS,
     openclaw::session::EVENTS,
