@@ -102,11 +102,14 @@ impl StatedTotals {
                 if known.total().unwrap_or(0) > 0 && tokens.total() == Some(0) {
                     continue;
                 }
+                // It is that of all tokens.
+                let cost = model.cost.filter(|_| known.total().unwrap_or(0) == 0);
                 let turn = Turn {
                     line: step.line,
                     model: model.model.clone().or_else(|| session.model.clone()),
                     occurred_at: step.occurred_at.or(session.ended_at),
                     tokens: tokens.into(),
+                    cost: cost.map(Cost::of),
                     ..Turn::default()
                 };
                 rows.push(TurnRow::new(session_index, *source, Grain::Session, Box::new(turn)));
