@@ -391,6 +391,37 @@ fn newer_columns_of_hermes_are_read() {
     assert_eq!(session.offer.tools.as_ref().map(|it| it.len()), Some(1));
 }
 
+/// openclaw moves the entries of a session into one value, compressed or not. A damaged line costs one entry.
+#[test]
+fn archived_entries_of_openclaw_are_read() {
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-10-08T09:00:00Z","cwd":"/work"}"#;
+    let answer = r#"{"type":"message","id":"1","timestamp":"2026-10-08T09:00:02Z","message":{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"input":5,"output":9,"cacheRead":2,"cacheWrite":0},"stopReason":"stop","timestamp":1791450002000}}"#;
+    let event = |entry: &str| {
+        let entry = serde_json::Value::from(entry);
+        format!(r#"{{"kind":"event","row":{{"seq":0,"event_json":{entry},"created_at":1}}}}"#)
+    };
+    let cold = [
+        r#"{"kind":"header","version":1,"sessionId":"cold","generation":"g"}"#.to_owned(),
+        event(header),
+        r#"{"kind":"event","ro"#.to_owned(),
+        event(answer),
+    ]
+    .join("\n");
+    let sql = "CREATE TABLE session_transcript_cold_archives (session_id TEXT PRIMARY KEY, generation TEXT, archive_name TEXT, archive_blob BLOB);
+        CREATE TABLE session_transcript_archives (session_id TEXT, generation TEXT, archive_name TEXT, archive_blob BLOB);
+        INSERT INTO session_transcript_cold_archives VALUES ('file', 'g', 'f.jsonl.zst', NULL);";
+    let sessions = sessions_of(sql, |connection| {
+        let add = |table: &str, id: &str, blob: &[u8]| {
+            let insert = format!("INSERT INTO {table} VALUES (?1, 'g', ?1, ?2)");
+            connection.execute(&insert, (id, blob)).unwrap();
+        };
+        add("session_transcript_cold_archives", "cold", &zstd::encode_all(cold.as_bytes(), 1).unwrap());
+        add("session_transcript_archives", "reset", format!("{header}\n{answer}\n").as_bytes());
+    });
+    let counts: Vec<_> = sessions.iter().map(|it| (it.session_id.as_str(), it.turns.len())).collect();
+    assert_eq!(counts, [("cold", 1), ("reset", 1)]);
+}
+
 /// A database without keys can contain a row many times. The rows below it are then read for each of them.
 #[test]
 fn rows_that_multiply_are_no_log() {

@@ -105,6 +105,8 @@ pub static TABLES: &[Table] = &[
     openclaw::session::EVENTS,
     openclaw::session::ENTRIES,
     openclaw::session::NODES,
+    openclaw::session::COLD_ARCHIVES,
+    openclaw::session::ARCHIVES,
     opencode::db::SESSION,
     opencode::db::SESSION_2,
     zed::db::THREADS,
