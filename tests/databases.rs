@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentlogs::adapters::TABLES;
 use agentlogs::adapters::shared::builder::Retention;
+use agentlogs::adapters::{self, Hints, TABLES};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::input::database;
 use agentlogs::input::open::{Budget, Limit};
 use agentlogs::ledger;
+use agentlogs::model::session::SessionResult;
 use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::model::tables::{CallRow, SessionRow, TurnRow};
 use rusqlite::Connection;
@@ -353,6 +354,72 @@ fn a_session_file_and_its_import_count_once() {
     assert!(once[0].contains("input: Some(10200), output: Some(130)"), "{once:#?}");
     assert_eq!(counted(&[&database]), once);
     assert_eq!(counted(&[&file, &database]), once);
+}
+
+/// The sessions of a database that `sql` makes, after `add` added rows.
+fn sessions_of(sql: &str, add: impl FnOnce(&Connection)) -> Vec<SessionResult> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.db");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(sql).unwrap();
+    add(&connection);
+    drop(connection);
+    adapters::parse(rows(&path).as_bytes(), Hints::default(), Retention::None).sessions
+}
+
+/// Columns and tables of newer schemas of Hermes.
+#[test]
+fn newer_columns_of_hermes_are_read() {
+    let sql = r#"CREATE TABLE system_prompts (hash TEXT PRIMARY KEY, prompt TEXT NOT NULL);
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT, started_at REAL, end_reason TEXT, billing_provider TEXT,
+            reasoning_tokens INTEGER, parent_session_id TEXT, session_key TEXT, system_prompt TEXT, system_prompt_hash TEXT,
+            tool_names TEXT, model_config TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content TEXT, tool_calls TEXT, timestamp REAL,
+            finish_reason TEXT, active INTEGER, compacted INTEGER, _compressed_summary INTEGER, display_kind TEXT);
+        INSERT INTO system_prompts VALUES ('h', 'You are Hermes.');
+        INSERT INTO sessions VALUES ('a', 'cli', 1.0, NULL, NULL, 0, NULL, 'k', NULL, 'h', '["todo"]', '{"_branched_from":"z"}');
+        INSERT INTO messages VALUES
+            (1, 'a', 'user', 'x', NULL, 1.0, NULL, 0, 1, 0, NULL),
+            (2, 'a', 'user', 'x', NULL, 1.0, NULL, 1, 0, 0, NULL),
+            (3, 'a', 'user', 'Earlier: x', NULL, 2.0, NULL, 1, 0, 1, NULL),
+            (4, 'a', 'user', 'y', NULL, 3.0, NULL, 1, 0, 0, 'hidden');"#;
+    let sessions = sessions_of(sql, |_| ());
+    let [session] = sessions.as_slice() else { panic!("{sessions:?}") };
+    assert_eq!((session.prompts.len(), session.events.len()), (1, 1));
+    assert_eq!(session.parent_session_id.as_deref(), Some("z"));
+    assert_eq!(session.offer.instructions.map(|it| it.bytes), Some(15));
+    assert_eq!(session.offer.tools.as_ref().map(|it| it.len()), Some(1));
+}
+
+/// openclaw moves the entries of a session into one value, compressed or not. A damaged line costs one entry.
+#[test]
+fn archived_entries_of_openclaw_are_read() {
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-10-08T09:00:00Z","cwd":"/work"}"#;
+    let answer = r#"{"type":"message","id":"1","timestamp":"2026-10-08T09:00:02Z","message":{"role":"assistant","content":[],"provider":"p","model":"m","usage":{"input":5,"output":9,"cacheRead":2,"cacheWrite":0},"stopReason":"stop","timestamp":1791450002000}}"#;
+    let event = |entry: &str| {
+        let entry = serde_json::Value::from(entry);
+        format!(r#"{{"kind":"event","row":{{"seq":0,"event_json":{entry},"created_at":1}}}}"#)
+    };
+    let cold = [
+        r#"{"kind":"header","version":1,"sessionId":"cold","generation":"g"}"#.to_owned(),
+        event(header),
+        r#"{"kind":"event","ro"#.to_owned(),
+        event(answer),
+    ]
+    .join("\n");
+    let sql = "CREATE TABLE session_transcript_cold_archives (session_id TEXT PRIMARY KEY, generation TEXT, archive_name TEXT, archive_blob BLOB);
+        CREATE TABLE session_transcript_archives (session_id TEXT, generation TEXT, archive_name TEXT, archive_blob BLOB);
+        INSERT INTO session_transcript_cold_archives VALUES ('file', 'g', 'f.jsonl.zst', NULL);";
+    let sessions = sessions_of(sql, |connection| {
+        let add = |table: &str, id: &str, blob: &[u8]| {
+            let insert = format!("INSERT INTO {table} VALUES (?1, 'g', ?1, ?2)");
+            connection.execute(&insert, (id, blob)).unwrap();
+        };
+        add("session_transcript_cold_archives", "cold", &zstd::encode_all(cold.as_bytes(), 1).unwrap());
+        add("session_transcript_archives", "reset", format!("{header}\n{answer}\n").as_bytes());
+    });
+    let counts: Vec<_> = sessions.iter().map(|it| (it.session_id.as_str(), it.turns.len())).collect();
+    assert_eq!(counts, [("cold", 1), ("reset", 1)]);
 }
 
 /// A database without keys can contain a row many times. The rows below it are then read for each of them.

@@ -1,6 +1,7 @@
 //! What the tables contain of Hermes' logs.
 
-use agentlogs::model::session::{SessionResult, Status};
+use agentlogs::model::session::{EventKind, SessionResult, Status};
+use agentlogs::model::tables::SessionRow;
 use serde_json::{Value, json};
 
 use super::{sessions, sessions_at, tables};
@@ -204,4 +205,255 @@ fn a_copy_from_before_the_rows_adds_nothing() {
     for databases in [[vec![], later.clone()], [later, vec![]]] {
         assert_eq!(rows(&databases).0, expected);
     }
+}
+
+/// A database with sessions, and the rows of their messages. The times of messages are seconds.
+#[derive(Default)]
+struct Database {
+    rows: Vec<Value>,
+    messages: i64,
+}
+
+impl Database {
+    /// Adds a session with the default values of a row that `columns` do not set.
+    fn session(&mut self, id: &str, columns: Value) {
+        let row = json!({
+            "table": "sessions", "id": id, "source": "cli", "model": "m", "parent_session_id": null, "started_at": 1_790_000_000,
+            "ended_at": null, "end_reason": null, "billing_provider": null, "reasoning_tokens": 0, "input_tokens": 100,
+            "output_tokens": 50, "cache_read_tokens": 0, "cache_write_tokens": 0, "api_call_count": 1, "model_config": null,
+        });
+        self.rows.push(merged(row, columns));
+    }
+
+    fn message(&mut self, session: &str, second: i64, columns: Value) {
+        self.messages += 1;
+        let row = json!({
+            "table": "messages", "id": self.messages, "session_id": session, "finish_reason": null, "tool_calls": null,
+            "timestamp": 1_790_000_000 + second, "active": 1,
+        });
+        self.rows.push(merged(row, columns));
+    }
+
+    /// Adds a prompt, a call with its result, and an answer, from `second` on. `columns` are those of each message.
+    fn conversation(&mut self, session: &str, second: i64, columns: &Value) {
+        let calls = json!([{"id": "call_1", "type": "function", "function": {"name": "terminal", "arguments": "{\"command\":\"ls\"}"}}]);
+        let messages = [
+            json!({"role": "user", "content": "Grind the corn"}),
+            json!({"role": "assistant", "content": "", "tool_calls": calls}),
+            json!({"role": "tool", "content": "{\"exit_code\":0}", "tool_call_id": "call_1"}),
+            json!({"role": "assistant", "content": "The corn is ground."}),
+        ];
+        for (message, time) in messages.into_iter().zip(second..) {
+            self.message(session, time, merged(message, columns.clone()));
+        }
+    }
+
+    fn log(&self) -> String {
+        self.rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    /// The user turns, calls, subagents and compactions of each session.
+    fn counts(&self) -> Vec<(String, [Option<i64>; 4])> {
+        let row = |row: &SessionRow| {
+            let counts = [row.user_turns, row.tool_calls, row.subagents, row.compactions];
+            (row.session.session_id.clone(), counts)
+        };
+        tables(&[self.log()]).sessions.iter().map(row).collect()
+    }
+}
+
+fn merged(mut row: Value, columns: Value) -> Value {
+    let columns = columns.as_object().unwrap().clone();
+    row.as_object_mut().unwrap().extend(columns);
+    row
+}
+
+fn counts(rows: [(&str, [Option<i64>; 4]); 2]) -> Vec<(String, [Option<i64>; 4])> {
+    rows.map(|(id, counts)| (id.to_owned(), counts)).into()
+}
+
+fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
+}
+
+fn summary() -> Value {
+    json!({"role": "user", "content": "Earlier: the corn was ground.", "_compressed_summary": 1})
+}
+
+/// A turn that another model answers aloud is in the sums of its session, and no other task is.
+#[test]
+fn voice_is_a_part_of_the_sums() {
+    let given = vec![
+        spent("kimi-k2.6", "openrouter", "", 1, [800, 30]),
+        spent("aloud", "voices", "voice_chat", 3, [100, 10]),
+        spent("eyes", "google", "vision", 1, [7, 3]),
+    ];
+    let (found, turns) = rows(&[given]);
+    let expected =
+        [["aloud", "voices", "100", "10"], ["eyes", "google", "7", "3"], ["kimi-k2.6", "openrouter", "800", "30"]];
+    assert_eq!((found, turns), (expected.map(|row| row.map(str::to_owned)).into(), Some(5)));
+}
+
+#[test]
+fn the_model_of_the_voice_is_not_that_of_the_session() {
+    let log = [
+        database(&[]),
+        spent("kimi-k2.6", "", "", 1, [1, 1]).to_string(),
+        spent("aloud", "", "voice_chat", 9, [1, 1]).to_string(),
+    ];
+    assert_eq!(only(&log.join("\n")).model.as_deref(), Some("kimi-k2.6"));
+}
+
+/// What a child is to its parent follows from its settings, else from how the parent ended.
+#[test]
+fn branches_and_resets_are_no_subagents() {
+    let later = json!({"started_at": 1_790_000_100, "parent_session_id": "p"});
+    let of = |parent: Value, child: Value| {
+        let mut database = Database::default();
+        database.session("p", parent);
+        database.conversation("p", 0, &json!({}));
+        database.session("q", merged(later.clone(), child));
+        database.message("q", 110, user("And the rye"));
+        database.counts()
+    };
+    let next = counts([("p", [Some(1), Some(1), Some(0), None]), ("q", [Some(1), Some(0), Some(0), None])]);
+    let subagent = counts([("p", [Some(1), Some(1), Some(1), None]), ("q", [Some(0), Some(0), Some(0), None])]);
+    let ended = |reason: &str| json!({"end_reason": reason, "ended_at": 1_790_000_100, "session_key": "chat"});
+    let marked = |name: &str| json!({"model_config": {name: "p"}});
+    let of_chat = |chat: &str| json!({"session_key": chat});
+    for (parent, child, expected) in [
+        (ended("user_exit"), json!({}), &subagent),
+        (ended("user_exit"), marked("_delegate_from"), &subagent),
+        // The parent ended in any way after it started its child.
+        (ended("compression"), marked("_delegate_from"), &subagent),
+        (ended("user_exit"), marked("_branched_from"), &next),
+        (ended("branched"), json!({}), &next),
+        (ended("branched"), json!({"started_at": 1_790_000_050}), &subagent),
+        (ended("user_exit"), marked("_reset_from"), &next),
+        (ended("session_reset"), of_chat("chat"), &next),
+        (ended("session_reset"), of_chat("another"), &subagent),
+        (ended("session_reset"), of_chat(""), &subagent),
+        (ended("compression"), json!({}), &next),
+    ] {
+        assert_eq!(&of(parent.clone(), child.clone()), expected, "{parent} {child}");
+    }
+    let parent = |config: Value| {
+        let mut database = Database::default();
+        database.session("q", json!({"model_config": config}));
+        database.message("q", 0, user("x"));
+        let session = only(&database.log());
+        (session.parent_session_id, session.prompts.len())
+    };
+    assert_eq!(parent(json!({"_branched_from": "p"})), (Some("p".to_owned()), 1));
+    assert_eq!(parent(json!({"_delegate_from": "__orphaned__"})), (None, 0));
+}
+
+/// A branch begins with the messages of its parent, at new times.
+#[test]
+fn a_branch_does_not_count_what_it_copied() {
+    let mut database = Database::default();
+    database.session("p", json!({"end_reason": "branched", "ended_at": 1_790_000_010}));
+    database.conversation("p", 0, &json!({}));
+    database.message("p", 5, user("And the rye"));
+    database.session(
+        "q",
+        json!({"started_at": 1_790_000_010, "parent_session_id": "p", "model_config": {"_branched_from": "p"}}),
+    );
+    // Without what was asked last.
+    database.conversation("q", 10, &json!({}));
+    database.message("q", 20, user("And the barley"));
+    // It asks the same again.
+    database.message("q", 21, user("Grind the corn"));
+    let expected = [("p", [Some(2), Some(1), Some(0), None]), ("q", [Some(2), Some(0), Some(0), None])];
+    assert_eq!(database.counts(), counts(expected));
+}
+
+/// A session that goes on under another id begins with a summary and the last messages, at their times or at new ones.
+#[test]
+fn a_continued_session_does_not_count_what_it_kept() {
+    for second in [0, 60] {
+        let mut database = Database::default();
+        database.session("p", json!({"end_reason": "compression", "ended_at": 1_790_000_060}));
+        database.message("p", -10, user("Grind the oats"));
+        database.conversation("p", 0, &json!({}));
+        database.session("q", json!({"started_at": 1_790_000_060, "parent_session_id": "p"}));
+        database.conversation("q", second, &json!({"_compressed_summary": 0}));
+        database.message("q", 64, summary());
+        database.message("q", 80, user("And the rye"));
+        let expected = [("p", [Some(2), Some(1), Some(0), None]), ("q", [Some(1), Some(0), Some(0), Some(1)])];
+        assert_eq!(database.counts(), counts(expected));
+        let started = sessions(&database.log())[1].started_at.unwrap().micros();
+        assert_eq!(started, 1_790_000_060_000_000, "the time of no copy");
+    }
+}
+
+/// A compaction in place marks the messages so far, and inserts those that it keeps again: at their times, or at that of the summary.
+#[test]
+fn a_compaction_in_place_counts_each_message_once() {
+    for kept_at in [10, 15] {
+        let mut database = Database::default();
+        let replaced = json!({"active": 0, "compacted": 1, "_compressed_summary": 0});
+        database.session("s", json!({}));
+        database.message("s", 0, merged(user("Grind the oats"), replaced.clone()));
+        database.conversation("s", 10, &replaced);
+        for second in 0..4 {
+            let at = if kept_at == 10 { 10 + second } else { 15 };
+            let mut copies = Database::default();
+            copies.conversation("s", at - second, &json!({"_compressed_summary": 0}));
+            let mut copy = copies.rows.swap_remove(usize::try_from(second).unwrap());
+            copy["id"] = json!(100 + second);
+            database.rows.push(copy);
+        }
+        database.message("s", 15, summary());
+        database.message("s", 30, user("And the rye"));
+        let answer = json!({"role": "assistant", "content": "The rye is ground.", "finish_reason": "stop"});
+        database.message("s", 31, answer);
+        let expected = ("s".to_owned(), [Some(3), Some(1), Some(0), Some(1)]);
+        assert_eq!(database.counts(), [expected], "{kept_at}");
+        assert_eq!(only(&database.log()).status, Status::Success);
+    }
+}
+
+/// Hermes marks what it writes in the place of the user. A correction while it works is typed.
+#[test]
+fn texts_of_the_runtime_are_no_prompts() {
+    let mut database = Database::default();
+    database.session("s", json!({}));
+    let begins = |text: &str| user(&format!("{text} into the summary below."));
+    database.message("s", 0, user("Grind the oats"));
+    database.message("s", 1, begins("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted"));
+    database.message("s", 2, user("[Your active task list was preserved across context compression]\n- [ ] 1. Grind"));
+    for (second, kind) in
+        ["process_complete", "async_delegation_complete", "auto_continue", "hidden"].into_iter().enumerate()
+    {
+        let columns = json!({"role": "user", "content": "x", "display_kind": kind});
+        database.message("s", 3 + i64::try_from(second).unwrap(), columns);
+    }
+    database.message("s", 10, json!({"role": "user", "content": "Finer", "display_kind": "steer"}));
+    database.message("s", 11, json!({"role": "assistant", "content": "They are ground.", "finish_reason": "stop"}));
+    // It asks for nothing.
+    database.message("s", 12, json!({"role": "user", "content": "[Note]", "display_kind": "model_switch"}));
+    let session = only(&database.log());
+    let compactions = session.events.iter().filter(|event| event.kind == EventKind::Compaction).count();
+    assert_eq!((session.prompts.len(), compactions, session.status), (2, 1, Status::Success));
+}
+
+/// Since schema 25 a system prompt is a row of its own, which several sessions can have.
+#[test]
+fn a_system_prompt_can_be_a_row() {
+    let mut database = Database::default();
+    let tools = json!(["terminal", "todo", "mcp__git__log"]);
+    for id in ["a", "b"] {
+        database.session(id, json!({"system_prompt_hash": "h", "tool_names": tools}));
+    }
+    database.session("c", json!({"system_prompt": "You are Hermes."}));
+    database.session("d", json!({"system_prompt_hash": "gone"}));
+    for (hash, prompt) in [("g", "x"), ("h", "You are Hermes.")] {
+        database.rows.push(json!({"table": "system_prompts", "hash": hash, "prompt": prompt}));
+    }
+    let sessions = sessions(&database.log());
+    let instructions: Vec<_> = sessions.iter().map(|session| session.offer.instructions).collect();
+    let [first, second, third, fourth] = instructions[..] else { panic!("{instructions:?}") };
+    assert_eq!((first.unwrap().bytes, first, first, fourth), (15, second, third, None));
+    assert_eq!(sessions[0].offer.tools.as_ref().map(|tools| tools.len()), Some(3));
 }

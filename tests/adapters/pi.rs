@@ -277,3 +277,12 @@ fn the_effort_is_that_of_the_message() {
     let efforts: Vec<_> = session.turns.iter().map(|turn| turn.effort.as_deref()).collect();
     assert_eq!(efforts, [Some("low"), Some("high")]);
 }
+
+/// The cost of a run is that of all its tokens: it is unknown where other logs have a part of them.
+#[test]
+fn the_output_of_openclaw_has_the_cost_of_its_run() {
+    let output = r#"{"payloads":[],"meta":{"agentMeta":{"sessionId":"s1","model":"x/y","usage":{"input":10,"output":5,"cost":{"total":0.25}}}}}"#;
+    let tables = tables(&[output]);
+    let [row] = tables.turns.as_slice() else { panic!("{:?}", tables.turns) };
+    assert_eq!(row.turn.cost.as_deref().map(|cost| cost.total), Some(0.25));
+}

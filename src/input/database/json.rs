@@ -31,13 +31,29 @@ pub(super) fn write_value(text: &mut Vec<u8>, value: ValueRef<'_>, may_be_json: 
             let value = String::from_utf8_lossy(value);
             text.extend_from_slice(serde_json::Value::from(value).to_string().as_bytes());
         }
-        ValueRef::Blob(value) if may_be_json && value.starts_with(ZSTD) => match decompressed_json(value, budget) {
-            Some(json) => write_json(text, &json),
+        ValueRef::Blob(value) if may_be_json && value.starts_with(ZSTD) => match decompressed(value, budget) {
+            Some(json) => write_documents(text, &json),
             None => text.extend_from_slice(b"null"),
         },
-        ValueRef::Blob(value) if may_be_json && is_json(value) => write_json(text, value),
+        ValueRef::Blob(value) if may_be_json => write_documents(text, value),
         ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => text.extend_from_slice(b"null"),
     }
+}
+
+/// Writes a document, or an array with the documents of several lines, in which a damaged line is null.
+fn write_documents(text: &mut Vec<u8>, value: &[u8]) {
+    if is_json(value) {
+        return write_json(text, value);
+    }
+    let lines = || value.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+    if !lines().any(is_json) {
+        return text.extend_from_slice(b"null");
+    }
+    for (index, line) in lines().enumerate() {
+        text.push(if index == 0 { b'[' } else { b',' });
+        if is_json(line) { write_json(text, line) } else { text.extend_from_slice(b"null") }
+    }
+    text.push(b']');
 }
 
 /// Writes JSON on one line.
@@ -50,8 +66,8 @@ fn write_json(text: &mut Vec<u8>, value: &[u8]) {
 /// The first bytes of a value that is compressed with zstd.
 const ZSTD: &[u8] = &[0x28, 0xB5, 0x2F, 0xFD];
 
-/// The JSON in a compressed value. One that is larger than what is left of the budget uses all of it.
-fn decompressed_json(value: &[u8], budget: &Budget) -> Option<Vec<u8>> {
+/// A compressed value. One that is larger than what is left of the budget uses all of it.
+fn decompressed(value: &[u8], budget: &Budget) -> Option<Vec<u8>> {
     let mut json = Vec::new();
     let left = budget.left();
     zstd::stream::read::Decoder::new(value).ok()?.take(left.saturating_add(1)).read_to_end(&mut json).ok()?;
@@ -59,7 +75,7 @@ fn decompressed_json(value: &[u8], budget: &Budget) -> Option<Vec<u8>> {
         budget.exhaust();
         return None;
     }
-    is_json(&json).then_some(json)
+    Some(json)
 }
 
 fn is_json(value: &[u8]) -> bool {

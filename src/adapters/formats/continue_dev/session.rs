@@ -3,8 +3,7 @@
 //! - The editor's extension logs no tokens in a session. Its answers are only counted, as their requests are rows of its
 //!   `dev_data` ([`dev_data`](super::dev_data)), which names no session.
 //! - The program for the terminal (`cn`) logs the usage of most answers, and the sums of the session, which include answers that
-//!   were not kept. The prompt includes cached tokens, whose number only the sums contain. The part of `total_tokens` beyond
-//!   prompt and completion is reasoning.
+//!   were not kept. Whether the prompt includes cached tokens depends on the API.
 //! - No message has a time. The index contains when a session was created.
 //!
 //! # `continue-session`
@@ -19,8 +18,8 @@
 //! | start | `dateCreated` of the index; no message has a time |
 //! | model | `usage.model`, else `promptLogs`: `completionOptions.model`, else the title in the settings (`modelTitle`, `chatModelTitle`) |
 //! | turn | an assistant's message with `usage` (`cn`). Answers of the extension are only counted: their requests are in `continue-dev-data` |
-//! | tokens | `prompt_tokens`, `completion_tokens`; the part of `total_tokens` beyond both is reasoning and output. The prompt includes cached tokens: if the session's `promptTokensDetails` has some, prompts are known for the session only |
-//! | total, cost | `usage` of the session: `promptTokens`, `completionTokens` plus the reasoning of its messages, `cachedTokens`, `cacheWriteTokens`, `totalCost`; the part beyond the turns is a row of grain `session` (an answer that was not kept) |
+//! | tokens | `prompt_tokens`, `completion_tokens`; `prompt_tokens_details`: `cache_read_tokens`, else `cached_tokens`, and `cache_write_tokens`. The part of `total_tokens` beyond prompt and completion is reasoning and output; without such a part `reasoning_tokens` of `completion_tokens_details` is the reasoning. The prompt includes what was read from the cache and written to it, except with `cache_read_tokens` (Anthropic's API) under a model without `/`: the AI SDK, whose models are `PROVIDER/MODEL`, writes `cache_read_tokens` and includes them. If the sums of the session have cached tokens, the prompt of a message without details is known for the session only |
+//! | total, cost | `usage` of the session: `promptTokens`, `completionTokens`, `cachedTokens` (the sum of `cache_read_tokens` only), `cacheWriteTokens`, `totalCost`. What these sums contain beyond the messages is a row of grain `session` (an answer that was not kept); its prompt includes cached tokens if those of the messages do, or, without details in a message, unless the model is a Claude |
 //! | call | `toolCallStates` (older: `toolCallState`), else `toolCalls`; results also in `tool` messages |
 //! | call status | `done` is `ok`, `errored` is `error`, `canceled` is `denied`; else `incomplete` |
 //! | file change | the file of an edit or a write; of an edit the lines of `old_string` and `new_string` |
@@ -42,6 +41,7 @@ use crate::model::places::Place;
 use crate::model::session::Capabilities;
 
 mod conversation;
+mod counts;
 mod records;
 
 pub(crate) const ADAPTER: Adapter = Adapter {

@@ -4,7 +4,8 @@
 //! - Only the row of a session contains tokens, as sums over its requests, and since schema 20 a row for each of its models. Input
 //!   excludes caches; output includes reasoning.
 //! - A session is in up to three files under the same id: the ledger joins them, and only the database has tokens.
-//! - `parent_session_id` names the session that started a subagent, or the one that was compressed into this one.
+//! - `parent_session_id` names the session that started a subagent, or the one before: a session that was compressed goes on under
+//!   another id, and so do `/branch` and a reset.
 //!
 //! # `hermes-db`
 //!
@@ -18,16 +19,19 @@
 //! | session, parent | `sessions.id`, `parent_session_id` |
 //! | entrypoint, cwd, branch | `source`, `cwd`, `git_branch` (since schema 15) |
 //! | turns | `api_call_count`, else the number of assistant messages, as a number only |
-//! | tokens | the sums of the session, in a row of grain `session`: `input_tokens` (without caches), `output_tokens` (with reasoning), `cache_read_tokens`, `cache_write_tokens`; `reasoning_tokens`, of which 0 is unknown. With the table `session_model_usage` (since schema 20), a row for each model and provider there: those without a `task` are parts of the sums, and what the sums contain beyond them stays with the session's model; those with a `task` (`compression`, `title_generation`, `vision`, since schema 22) are additional. Of several databases with the session the largest count, if `started_at` is equal; else they add up: the API server gives the same ids (`api-…`) in all profiles |
-//! | model | the one with the most requests in `session_model_usage`, else `sessions.model`, which is the last one |
+//! | tokens | the sums of the session, in a row of grain `session`: `input_tokens` (without caches), `output_tokens` (with reasoning), `cache_read_tokens`, `cache_write_tokens`; `reasoning_tokens`, of which 0 is unknown. With the table `session_model_usage` (since schema 20), a row for each model and provider there: those without a `task` are parts of the sums, and what the sums contain beyond them stays with the session's model; those with a `task` (`compression`, `title_generation`, `vision`, since schema 22) are additional, except `voice_chat`, which the sums contain. Of several databases with the session the largest count, if `started_at` is equal; else they add up: the API server gives the same ids (`api-…`) in all profiles |
+//! | model | the one with the most requests in `session_model_usage` without a `task`, else `sessions.model`, which is the last one |
 //! | provider | `billing_provider` |
 //! | effort | `reasoning_config` in `model_config`: `effort`, or `none` if `enabled` is false; that of the session's start |
 //! | cost | `actual_cost_usd` if `cost_status` is `actual`, `estimated_cost_usd` if it is `estimated`; else unknown |
 //! | call | `tool_calls`, results by `tool_call_id`; `exit_code` of the result |
 //! | call status | `error`: a result that is JSON with `error`, an `exit_code` other than 0, `success` `false` or `status` `error` |
 //! | file change | the path of known tools; lines of the texts of an edit |
-//! | subagent | each session below this one, unless this one ended by `compression`: then the other continues it |
-//! | user turns | `user` messages; none in scheduled sessions (`cron`) and subagents |
+//! | subagent | a session below this one, by Hermes' own rule: `model_config` has `_delegate_from`, or it has neither `_branched_from` nor `_reset_from`, and this one did not end by `compression`, by `branched` before the other began, or by a reset (`session_reset`, `session_switch`, `idle`, `daily`, `suspended`, `resume_pending_expired`) with the same `session_key` |
+//! | user turns | `user` messages; none in scheduled sessions (`cron`) and subagents. Not those with a `display_kind` other than `steer`, which Hermes writes itself (`async_delegation_complete`, `auto_continue`, `hidden`, `model_switch` …), nor the list of tasks after a compaction |
+//! | compaction | a message with `_compressed_summary`, or one that begins as older versions write a summary ("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted", "[CONTEXT SUMMARY]:"). Without the column, a session in which none is found has an unknown number |
+//! | copies | count once: messages of the same time, role, content and calls as one that is `compacted`, or as one of the session before a compression or a branch. Such a session begins with messages of the one before: they are copies in the order of that one, at any time, up to the first other message that is no summary. In place, older versions insert what they keep at the time of the summary |
+//! | instructions, tools | `system_prompt`, else the row of `system_prompts` with `system_prompt_hash` (since schema 25); `tool_names` |
 //! | status | the last message that was not taken back (`active`): an answer without calls is `success`, "Operation interrupted" in its place is `aborted`, else `incomplete`. `end_reason` is the stop reason and decides nothing: Hermes writes `cron_complete` after a failed run as well |
 //!
 //! *Unknown*: the tokens of single requests.
@@ -36,7 +40,8 @@
 //!
 //! Hermes' `~/.hermes/sessions/session_ID.json`, the messages of the last request of a session. Recognised by `session_id`,
 //! `platform`, `session_start`, `last_updated` and `messages`. Seen: 110 files. Read as the messages of `hermes-db`: a session in
-//! several of these files counts once, and the database has its tokens. *Unknown*: tokens, cost, and the times of messages.
+//! several of these files counts once, and the database has its tokens. Prompts that a compression copied from the session before
+//! are not known as copies here. *Unknown*: tokens, cost, and the times of messages.
 //!
 //! # `hermes-transcript`
 //!
@@ -46,10 +51,10 @@
 //! `.hermes`, or calls with `response_item_id` decide. **From sources.** The session is the name of the file; lines are the messages
 //! of `hermes-db`. Times are local and used as UTC.
 
-use foldhash::{HashSet, HashSetExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use self::records::Record;
-use self::session::Session;
+use self::session::{Relation, Session};
 use crate::adapters::engine::document::Places;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
@@ -62,6 +67,7 @@ use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult};
 use crate::model::sqlite_schema::Table;
 
+mod copies;
 mod records;
 mod session;
 mod spent;
@@ -154,6 +160,7 @@ pub(crate) const SESSIONS: Table = Table {
         "source",
         "model",
         "parent_session_id",
+        "session_key",
         "started_at",
         "ended_at",
         "end_reason",
@@ -170,9 +177,11 @@ pub(crate) const SESSIONS: Table = Table {
         "cwd",
         "git_branch",
         "system_prompt",
+        "system_prompt_hash",
+        "tool_names",
         "model_config",
     ],
-    json: &["model_config"],
+    json: &["model_config", "tool_names"],
     order: "started_at, id",
     below: &[("session_id", MESSAGES), ("session_id", MODEL_USAGE)],
     is_inside: false,
@@ -193,12 +202,28 @@ const MESSAGES: Table = Table {
         "timestamp",
         "finish_reason",
         "active",
+        "compacted",
+        "_compressed_summary",
+        "display_kind",
     ],
     json: &["tool_calls"],
     order: "timestamp, id",
     below: &[],
     is_inside: false,
     is_optional: false,
+};
+
+/// The system prompts by their hashes, since schema 25. They follow the sessions.
+pub(crate) const SYSTEM_PROMPTS: Table = Table {
+    name: "system_prompts",
+    key: "hash",
+    needs: &["prompt"],
+    columns: &["prompt"],
+    json: &[],
+    order: "hash",
+    below: &[],
+    is_inside: false,
+    is_optional: true,
 };
 
 /// What a session spent with each model, since schema 20.
@@ -235,13 +260,20 @@ struct Hermes {
     sessions: SessionsById<Session>,
     /// The rows so far.
     seen: HashSet<String>,
+    /// The sessions whose system prompt is a row that follows, by its hash.
+    waiting: HashMap<String, Vec<usize>>,
 }
 
 impl Fold for Hermes {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: SessionsById::default(), seen: HashSet::new() }
+        Self {
+            context: context.clone(),
+            sessions: SessionsById::default(),
+            seen: HashSet::new(),
+            waiting: HashMap::new(),
+        }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -250,6 +282,7 @@ impl Fold for Hermes {
         let name = match table {
             "" => hashed_id(line.bytes),
             "session_model_usage" => record.name_of_model_usage(),
+            "system_prompts" => format!("{table} {}", record.hash.as_str()),
             _ => format!("{table} {}", record.id.text()),
         };
         if !self.seen.insert(name) {
@@ -257,8 +290,19 @@ impl Fold for Hermes {
         }
         match table {
             "sessions" => {
-                let id = record.id.text();
-                self.session(&id, line.number).row(&record, line.number, damage);
+                let index = self.index(&record.id.text(), line.number);
+                self.sessions[index].row(&record, line.number, damage);
+                self.begin_with_copies(index);
+                if let Some(hash) = record.system_prompt_hash.owned()
+                    && record.system_prompt.as_str().is_empty()
+                {
+                    self.waiting.entry(hash).or_default().push(index);
+                }
+            }
+            "system_prompts" => {
+                for index in self.waiting.remove(record.hash.as_str()).unwrap_or_default() {
+                    self.sessions[index].builder.instructions(record.prompt.as_str());
+                }
             }
             "messages" => self.session(record.session_id.as_str(), line.number).message(&record, line.number),
             "session_model_usage" => {
@@ -289,12 +333,7 @@ impl Fold for Hermes {
         for index in 0..self.sessions.len() {
             let child = &self.sessions[index].builder.session;
             let (id, line, time) = (child.session_id.clone(), child.line, child.started_at);
-            let Some(parent) = child.parent_session_id.as_ref() else { continue };
-            let Some(parent) = self.sessions.find(parent) else { continue };
-            // A session that was compressed goes on under another id.
-            if self.sessions[parent].is_compressed {
-                continue;
-            }
+            let Some((parent, Relation::Subagent)) = self.parent(index) else { continue };
             self.sessions[index].is_subagent = true;
             subagents::add(&mut self.sessions[parent].builder, &id, None, At { line, time });
         }
@@ -304,6 +343,26 @@ impl Fold for Hermes {
 
 impl Hermes {
     fn session(&mut self, id: &str, line: i64) -> &mut Session {
-        self.sessions.find_or_add(id, || Session::new(&self.context, id, line))
+        let index = self.index(id, line);
+        &mut self.sessions[index]
+    }
+
+    fn index(&mut self, id: &str, line: i64) -> usize {
+        self.sessions.index_or_add(id, || Session::new(&self.context, id, line))
+    }
+
+    /// The parent of a session in the same database, and what the session is to it.
+    fn parent(&self, index: usize) -> Option<(usize, Relation)> {
+        let session = &self.sessions[index];
+        let parent = self.sessions.find(session.builder.session.parent_session_id.as_deref()?)?;
+        (parent != index).then(|| (parent, session.relation(&self.sessions[parent])))
+    }
+
+    /// Prepares a session that begins with messages of its parent, whose rows are before those of the session.
+    fn begin_with_copies(&mut self, index: usize) {
+        if let Some((parent, Relation::Continuation | Relation::Branch)) = self.parent(index) {
+            let before = self.sessions[parent].copies.messages().to_vec();
+            self.sessions[index].copies.begin_with(before);
+        }
     }
 }

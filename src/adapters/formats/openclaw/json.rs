@@ -6,16 +6,19 @@
 //! `result`. Seen: 200 files, all without a gateway; the other form from programs that read it. Warnings may precede the object.
 //!
 //! - A row of grain `session`: `agentMeta.usage` is the sum of the run (of 200 of 200 equal to the session's own log). `total` and
-//!   `lastCallUsage` are those of the last response, and are not used. The sums of several runs of a session add up.
+//!   `lastCallUsage` are those of the last response, and are not used. `cacheWrite1h` is a part of `cacheWrite`, `reasoningTokens` of
+//!   `output`. The sums of several runs of a session add up.
+//! - Cost: `usage.cost.total`, since 2026.9, else `costUsd`, which openclaw computes from its prices. 0 is unknown, unless `totalOrigin`
+//!   is `provider-billed`.
 //! - If the session's own log contains the responses, the sums do not count.
-//! - Status: `aborted`; `error` with an error or with that stop reason; else `success`. *Unknown*: times, calls, cost.
+//! - Status: `aborted`; `error` with an error or with that stop reason; else `success`. *Unknown*: times, calls.
 
 use serde::Deserialize;
 
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
-use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::builder::{Builder, money};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
@@ -70,7 +73,8 @@ struct Agent<'a> {
     session_id: Text<'a>,
     provider: Text<'a>,
     model: Text<'a>,
-    usage: Maybe<Counts>,
+    usage: Maybe<Counts<'a>>,
+    cost_usd: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -80,22 +84,51 @@ struct Failure<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Counts {
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
+struct Counts<'a> {
     input: Count,
     output: Count,
     cache_read: Count,
     cache_write: Count,
+    #[serde(rename = "cacheWrite1h")]
+    cache_write_1h: Count,
+    reasoning_tokens: Count,
+    cost: Maybe<Price<'a>>,
 }
 
-impl Counts {
+/// The sum of what the responses cost.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"), rename_all = "camelCase")]
+struct Price<'a> {
+    total: Number,
+    /// Whether the provider stated it.
+    total_origin: Text<'a>,
+}
+
+impl Agent<'_> {
+    /// The cost of the run. openclaw writes 0 without a price, too.
+    fn cost(&self, counts: &Counts<'_>, damage: &mut RecordErrors) -> Option<f64> {
+        let price = counts.cost.get();
+        let total = price.and_then(|price| money(price.total, damage));
+        let is_billed = price.is_some_and(|price| price.total_origin.as_str() == "provider-billed");
+        let computed = money(self.cost_usd, damage);
+        total.filter(|cost| *cost > 0.0 || is_billed).or(computed.filter(|cost| *cost > 0.0))
+    }
+}
+
+impl Counts<'_> {
+    const fn all(&self) -> [Count; 6] {
+        [self.input, self.output, self.cache_read, self.cache_write, self.cache_write_1h, self.reasoning_tokens]
+    }
+
     fn tokens(&self) -> Tokens {
         Tokens {
             input: self.input.get(),
             output: self.output.get(),
             cache_read: self.cache_read.get(),
             cache_write: self.cache_write.get(),
-            ..Tokens::UNKNOWN
+            cache_write_1h: self.cache_write_1h.get(),
+            reasoning: self.reasoning_tokens.get(),
         }
     }
 }
@@ -120,13 +153,16 @@ impl SessionRecords for Outputs {
         builder.set_answer(meta.final_assistant_visible_text.as_str());
         meta.end(&mut builder);
         if let Some(counts) = usage::present(&agent.usage, damage) {
+            damage.note_impossible(&counts.all());
             let provider = agent.provider.some().map(Symbol::new);
+            let cost = agent.cost(counts, damage);
             builder.session.totals.push(Total {
                 line: line.number,
                 key: hashed_id(line.bytes),
                 kind: TotalKind::Run,
                 duration_ms: meta.duration_ms.rounded(),
-                models: vec![ModelTotal { model, provider, tokens: counts.tokens(), ..ModelTotal::default() }],
+                cost,
+                models: vec![ModelTotal { model, provider, tokens: counts.tokens(), cost, ..ModelTotal::default() }],
                 ..Total::default()
             });
         }
@@ -176,11 +212,38 @@ mod tests {
         assert_eq!((total.kind, total.duration_ms, total.tokens().total()), (TotalKind::Run, Some(5000), Some(3160)));
         let gateway = read(&format!(r#"{{"runId":"r","status":"ok","summary":"completed","result":{}}}"#, meta("")));
         assert_eq!(gateway.totals[0].tokens(), total.tokens());
+        assert_eq!(total.cost, None);
         assert_eq!(read(&meta(r#","aborted":true,"stopReason":"toolUse""#)).status, Status::Aborted);
         assert_eq!(read(&meta(r#","error":{"kind":"x","message":"401"}"#)).status, Status::Error);
         assert_eq!(read(&meta(r#","stopReason":"error""#)).status, Status::Error);
         // Warnings that precede the object.
         let after_warnings = format!("[tools] read failed: no such file\n{}\n", meta(""));
         assert_eq!(read(&after_warnings).totals[0].tokens(), total.tokens());
+    }
+
+    #[test]
+    fn newer_outputs_have_a_cost_and_parts_of_counts() {
+        let read = |cost: &str, computed: &str| {
+            let usage = format!(
+                r#""usage":{{"input":10,"output":5,"cacheRead":0,"cacheWrite":4,"cacheWrite1h":4,"reasoningTokens":2{cost}}}"#
+            );
+            let log = format!(
+                r#"{{"payloads":[],"meta":{{"agentMeta":{{"sessionId":"s","model":"m",{usage}{computed}}}}}}}"#
+            );
+            read(&log).totals.remove(0)
+        };
+        let billed = r#","cost":{"total":0.0123,"totalOrigin":"provider-billed"}"#;
+        let total = read(billed, r#","costUsd":0.5"#);
+        assert_eq!((total.cost, total.models[0].cost), (Some(0.0123), Some(0.0123)));
+        let tokens = total.tokens();
+        assert_eq!((tokens.cache_write_1h, tokens.reasoning, tokens.total()), (Some(4), Some(2), Some(19)));
+        for (cost, computed, expected) in [
+            (r#","cost":{"total":0}"#, r#","costUsd":0.5"#, Some(0.5)),
+            (r#","cost":{"total":0}"#, r#","costUsd":0"#, None),
+            (r#","cost":{"total":0,"totalOrigin":"provider-billed"}"#, "", Some(0.0)),
+            ("", r#","costUsd":0.25"#, Some(0.25)),
+        ] {
+            assert_eq!(read(cost, computed).cost, expected, "{cost}{computed}");
+        }
     }
 }

@@ -27,7 +27,15 @@
 //! Since 2026.8.1 the entries are rows of `agents/NAME/agent/openclaw-agent.sqlite`: table `transcript_events`, one entry as JSON in
 //! each row (`event_json`, or compressed in `event_zstd`), by `session_id` and `seq`. The files of before are archives and repeat
 //! rows.
-//! The tables `session_entries`, later `session_nodes`, are the index `sessions.json` of before.
+//! The tables `session_entries`, later `session_nodes`, are the index `sessions.json` of before. The parent of a session is that of its
+//! header, else the current session of the key `spawned_by` of its node (or `spawnedBy` of `entry_json`), else `fork_source_session_id`,
+//! else the current session of `parent_session_key`. Keys are those of the same database. Not read: `spawnedBy` in the index
+//! `sessions.json`.
+//!
+//! Rows of old sessions can be moved to cold storage (since 2026.9.6, opt-in): `cold/SHA256.jsonl.zst` next to the sessions, with a
+//! record `header` and an `event` for each row (`row.event_json`), or the same in `session_transcript_cold_archives.archive_blob`.
+//! `session_transcript_archives.archive_blob` contains the lines of session files that were reset or deleted and are not written
+//! yet. A row whose archive is a file adds nothing: the session is read if the file is.
 //!
 //! A turn can be run by another agent's CLI (Claude Code, Codex). The session then has one message with the sum of the run, whose
 //! provider is that of the CLI (`claude-cli`), and the index names the CLI's own session: `cliSessionBindings`, `cliSessionIds`,
@@ -38,6 +46,7 @@
 
 use std::collections::BTreeMap;
 
+use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
@@ -98,9 +107,22 @@ pub(crate) const ENTRIES: Table = Table {
 pub(crate) const NODES: Table = Table {
     name: "session_nodes",
     needs: &["current_session_id", "entry_json"],
-    columns: &["current_session_id", "entry_json"],
+    columns: &["current_session_id", "entry_json", "spawned_by", "parent_session_key", "fork_source_session_id"],
     ..ENTRIES
 };
+
+/// Sessions in cold storage, of which those with `archive_blob` are in the database.
+pub(crate) const COLD_ARCHIVES: Table = Table {
+    name: "session_transcript_cold_archives",
+    needs: &["generation", "archive_name", "archive_blob"],
+    columns: &["archive_blob"],
+    json: &["archive_blob"],
+    order: "session_id, generation",
+    ..EVENTS
+};
+
+/// Session files that were reset or deleted and are not written yet.
+pub(crate) const ARCHIVES: Table = Table { name: "session_transcript_archives", ..COLD_ARCHIVES };
 
 /// More than the sum of pi's claims over all records that are checked.
 const DECISIVE: u32 = 100;
@@ -110,7 +132,7 @@ const MODEL_SNAPSHOT: &str = "model-snapshot";
 
 fn claims(probe: &Probe<'_>) -> u32 {
     if !is_entry(probe) {
-        return DECISIVE * u32::from(is_row(probe) || names_other_sessions(probe));
+        return DECISIVE * u32::from(is_row(probe) || is_cold(probe) || names_other_sessions(probe));
     }
     let own_kind = probe.text("customType");
     let is_own = own_kind.starts_with("openclaw")
@@ -131,6 +153,18 @@ fn is_row(probe: &Probe<'_>) -> bool {
     match probe.text("table").as_ref() {
         "transcript_events" => probe.has_all(&["session_id", "seq", "event_json"]),
         "session_entries" | "session_nodes" => probe.has_all(&["session_key", "entry_json"]),
+        "session_transcript_cold_archives" | "session_transcript_archives" => {
+            probe.has_all(&["session_id", "archive_blob"])
+        }
+        _ => false,
+    }
+}
+
+/// Whether a record is one of cold storage.
+fn is_cold(probe: &Probe<'_>) -> bool {
+    match probe.text("kind").as_ref() {
+        "header" => probe.has_all(&["version", "sessionId", "generation"]),
+        "event" => probe.object("row").has_all(&["seq", "event_json"]),
         _ => false,
     }
 }
@@ -147,8 +181,9 @@ pub(crate) fn is_index(document: &Probe<'_>) -> bool {
     document.is_map_of(&["sessionId"])
 }
 
-/// How a row of a database begins.
+/// How a row of a database begins, and how a record of cold storage does.
 const ROW: &[u8] = b"{\"table\":";
+const COLD: &[u8] = b"{\"kind\":";
 
 /// A row of any of the tables.
 #[derive(Debug, Default, Deserialize)]
@@ -161,6 +196,28 @@ struct Row<'a> {
     /// The same, compressed in the database.
     event_zstd: Raw<'a>,
     entry_json: Raw<'a>,
+    session_key: Text<'a>,
+    spawned_by: Text<'a>,
+    parent_session_key: Text<'a>,
+    fork_source_session_id: Text<'a>,
+    /// Entries, or records of cold storage.
+    archive_blob: Raw<'a>,
+}
+
+/// A record of cold storage.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+struct Cold<'a> {
+    kind: Text<'a>,
+    session_id: Text<'a>,
+    row: ColdRow<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct ColdRow<'a> {
+    /// An entry, as a string.
+    event_json: Raw<'a>,
 }
 
 /// An entry of the index.
@@ -168,6 +225,7 @@ struct Row<'a> {
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Entry<'a> {
     session_id: Text<'a>,
+    spawned_by: Text<'a>,
     cli_session_bindings: Pairs<'a, Binding<'a>>,
     cli_session_ids: Pairs<'a, Text<'a>>,
     claude_cli_session_id: Text<'a>,
@@ -203,18 +261,32 @@ pub(crate) struct Openclaw {
     log: Log,
     /// By session id: the line, and the sessions of other programs.
     index: BTreeMap<String, (i64, Vec<(Symbol, String)>)>,
+    parents: Parents,
+    /// The session of the records of cold storage.
+    cold: Option<String>,
+    /// The sessions that were returned before the end of the log.
+    closed: HashSet<String>,
 }
 
 impl Fold for Openclaw {
     type Record<'a> = session::Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { log: Log::new(context), index: BTreeMap::new() }
+        Self {
+            log: Log::new(context),
+            index: BTreeMap::new(),
+            parents: Parents::default(),
+            cold: None,
+            closed: HashSet::new(),
+        }
     }
 
     fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> Result<RecordKind, json::Error> {
         if line.bytes.starts_with(ROW) {
             return json::from_slice(line.bytes).map(|row| self.row(&row, line, damage));
+        }
+        if line.bytes.starts_with(COLD) {
+            return json::from_slice(line.bytes).map(|cold| self.cold_record(&cold, line, damage));
         }
         let mut record = session::Record::default();
         json::read_into(line.bytes, &mut record)?;
@@ -225,14 +297,19 @@ impl Fold for Openclaw {
         if line.bytes.starts_with(ROW) {
             return self.row(&Raw(line.bytes).read(), line, damage);
         }
+        if line.bytes.starts_with(COLD) {
+            return self.cold_record(&Raw(line.bytes).read(), line, damage);
+        }
         self.entry(line, &record, damage)
     }
 
-    fn close_idle(&mut self, line: i64, keep_open: &foldhash::HashSet<String>) -> Vec<SessionResult> {
-        self.log.close_idle(line, keep_open)
+    fn close_idle(&mut self, line: i64, keep_open: &HashSet<String>) -> Vec<SessionResult> {
+        let sessions = self.log.close_idle(line, keep_open);
+        self.closed.extend(sessions.iter().map(|session| session.session_id.clone()));
+        sessions
     }
 
-    fn closed_too_early(&self) -> foldhash::HashSet<String> {
+    fn closed_too_early(&self) -> HashSet<String> {
         self.log.closed_too_early()
     }
 
@@ -242,7 +319,18 @@ impl Fold for Openclaw {
             let session = Builder::new(&context, id, line).finish();
             SessionResult { delegates, status: Status::Unknown, ..session }
         });
-        self.log.finish().into_iter().chain(named).collect()
+        let mut parents = self.parents.by_session();
+        let mut sessions = self.log.finish();
+        for session in &mut sessions {
+            if let Some((_, parent)) = parents.remove(&session.session_id) {
+                session.parent_session_id.get_or_insert(parent);
+            }
+        }
+        let of_closed = parents.into_iter().filter(|(id, _)| self.closed.contains(id)).map(|(id, (line, parent))| {
+            let session = Builder::new(&context, id, line).finish();
+            SessionResult { parent_session_id: Some(parent), status: Status::Unknown, ..session }
+        });
+        sessions.into_iter().chain(named).chain(of_closed).collect()
     }
 }
 
@@ -278,10 +366,52 @@ impl Openclaw {
                 let ids = [&row.session_id, &row.current_session_id, &entry.session_id];
                 let id = ids.into_iter().find_map(|id| id.some()).unwrap_or_default();
                 self.named(id, &entry, line.number);
+                self.parents.add(id, row, &entry, line.number);
+                RecordKind::Known
+            }
+            "session_transcript_cold_archives" | "session_transcript_archives" => {
+                self.archive(row, line, damage);
                 RecordKind::Known
             }
             _ => RecordKind::Unknown,
         }
+    }
+
+    /// Adds the entries of a session that is archived in the database.
+    fn archive(&mut self, row: &Row<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        let id = row.session_id.as_str();
+        let records: Vec<Raw<'_>> = row.archive_blob.read();
+        for raw in records {
+            let mut record = session::Record::default();
+            if raw.0.starts_with(COLD) {
+                self.cold = Some(id.to_owned());
+                self.cold_record(&raw.read(), line, damage);
+            } else if raw.0.first() != Some(&b'{') || json::read_into(raw.0, &mut record).is_err() {
+                damage.note(Reason::NotAnObject);
+            } else {
+                self.log.see_of(id, line, &record, damage);
+            }
+        }
+    }
+
+    /// Adds a record of cold storage: an entry of the session that its header names. The others are indexes of the entries.
+    fn cold_record(&mut self, cold: &Cold<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
+        match cold.kind.as_str() {
+            "header" => self.cold = cold.session_id.owned(),
+            "event" => {
+                let Some(id) = self.cold.as_deref() else { return RecordKind::Unknown };
+                let entry = cold.row.event_json.text();
+                let mut record = session::Record::default();
+                if !entry.starts_with('{') || json::read_into(entry.as_bytes(), &mut record).is_err() {
+                    damage.note(Reason::NotAnObject);
+                    return RecordKind::Known;
+                }
+                return self.log.see_of(id, line, &record, damage);
+            }
+            "identity" | "active" | "index" | "fts" => {}
+            _ => return RecordKind::Unknown,
+        }
+        RecordKind::Known
     }
 
     /// Keeps the sessions of other programs that an entry of the index names.
@@ -290,6 +420,50 @@ impl Openclaw {
         if !id.is_empty() && !delegates.is_empty() {
             self.index.insert(id.to_owned(), (line, delegates));
         }
+    }
+}
+
+/// Which sessions the index names as parents. Names are keys, of which each has a current session.
+#[derive(Default)]
+struct Parents {
+    sessions: BTreeMap<String, String>,
+    nodes: Vec<Node>,
+}
+
+struct Node {
+    session_id: String,
+    line: i64,
+    spawned_by: Option<String>,
+    fork_source: Option<String>,
+    parent_key: Option<String>,
+}
+
+impl Parents {
+    fn add(&mut self, id: &str, row: &Row<'_>, entry: &Entry<'_>, line: i64) {
+        if let (Some(key), false) = (row.session_key.owned(), id.is_empty()) {
+            self.sessions.insert(key, id.to_owned());
+        }
+        let node = Node {
+            session_id: id.to_owned(),
+            line,
+            spawned_by: row.spawned_by.owned().or_else(|| entry.spawned_by.owned()),
+            fork_source: row.fork_source_session_id.owned(),
+            parent_key: row.parent_session_key.owned(),
+        };
+        if node.spawned_by.is_some() || node.fork_source.is_some() || node.parent_key.is_some() {
+            self.nodes.push(node);
+        }
+    }
+
+    /// The parent of each session, with the line of its node.
+    fn by_session(&self) -> BTreeMap<String, (i64, String)> {
+        let session_of = |key: &Option<String>| self.sessions.get(key.as_ref()?).cloned();
+        let parent = |node: &Node| {
+            let parents = [session_of(&node.spawned_by), node.fork_source.clone(), session_of(&node.parent_key)];
+            let parent = parents.into_iter().flatten().find(|parent| *parent != node.session_id)?;
+            Some((node.session_id.clone(), (node.line, parent)))
+        };
+        self.nodes.iter().filter_map(parent).collect()
     }
 }
 
@@ -343,6 +517,89 @@ mod tests {
         assert_eq!(sessions[0].turns[0].identity, sessions[1].turns[0].identity);
         let delegates = ["codex-cli", "cli"].map(|provider| (provider.into(), "c".to_owned()));
         assert_eq!(sessions[2].delegates, delegates);
+    }
+
+    #[test]
+    fn nodes_name_parents_by_their_keys() {
+        let node = |key: &str, id: &str, columns: &str| {
+            format!(
+                r#"{{"table":"session_nodes","session_key":"{key}","current_session_id":"{id}","entry_json":{{}}{columns}}}"#
+            )
+        };
+        let event =
+            |id: &str| format!(r#"{{"table":"transcript_events","session_id":"{id}","seq":0,"event_json":{ANSWER}}}"#);
+        let log = [
+            event("main"),
+            event("spawned"),
+            event("old"),
+            event("forked"),
+            event("thread"),
+            node("k:main", "main", r#","spawned_by":"k:main","parent_session_key":"k:gone""#),
+            node("k:sub", "spawned", r#","spawned_by":"k:main","parent_session_key":"k:thread""#),
+            r#"{"table":"session_nodes","session_key":"k:old","current_session_id":"old","entry_json":{"spawnedBy":"k:sub"},"spawned_by":null}"#.to_owned(),
+            node("k:fork", "forked", r#","fork_source_session_id":"before","parent_session_key":"k:main""#),
+            node("k:thread", "thread", r#","parent_session_key":"k:main""#),
+            // Its entries are not here.
+            node("k:none", "none", r#","spawned_by":"k:main""#),
+        ];
+        let parents: Vec<_> =
+            read(&log.join("\n")).into_iter().map(|it| (it.session_id, it.parent_session_id)).collect();
+        let expected = [
+            ("main", None),
+            ("spawned", Some("main")),
+            ("old", Some("spawned")),
+            ("forked", Some("before")),
+            ("thread", Some("main")),
+        ];
+        assert_eq!(parents, expected.map(|(id, parent)| (id.to_owned(), parent.map(str::to_owned))));
+    }
+
+    /// The file of a session in cold storage, the same in the database, and a file that was not written yet.
+    #[test]
+    fn archived_sessions_are_read() {
+        let text = |entry: &str| serde_json::Value::from(entry).to_string();
+        let event = |entry: &str| {
+            format!(r#"{{"kind":"event","row":{{"seq":0,"event_json":{},"created_at":1}}}}"#, text(entry))
+        };
+        let records = [
+            r#"{"kind":"header","version":1,"sessionId":"s","generation":"g"}"#.to_owned(),
+            event(HEADER),
+            event(ANSWER),
+            r#"{"kind":"identity","row":{"event_id":"1","seq":1,"event_type":"message"}}"#.to_owned(),
+        ];
+        let cold = parse(records.join("\n").as_bytes(), Hints::default(), Retention::None);
+        assert_eq!((cold.format, cold.health.unknown_types.len()), (Some("openclaw-session"), 0));
+        let in_table = |table: &str, records: &str| {
+            read(&format!(r#"{{"table":"{table}","session_id":"s","archive_blob":[{records}]}}"#))
+        };
+        let in_database = in_table("session_transcript_cold_archives", &records.join(","));
+        let unwritten = in_table("session_transcript_archives", &[HEADER, ANSWER].join(","));
+        for sessions in [cold.sessions, in_database, unwritten] {
+            let [session] = sessions.as_slice() else { panic!("{sessions:?}") };
+            assert_eq!(
+                (session.session_id.as_str(), session.turns.len(), session.cwd.as_deref()),
+                ("s", 1, Some("/work"))
+            );
+        }
+        let file = r#"{"table":"session_transcript_cold_archives","session_id":"s","archive_blob":null}"#;
+        assert!(read(file).is_empty());
+    }
+
+    /// Entries of openclaw's own, and the size of a context after its compaction.
+    #[test]
+    fn resets_and_compactions_are_known() {
+        let compaction = r#"{"type":"compaction","id":"4","timestamp":"2026-10-08T09:00:06Z","summary":"s","firstKeptEntryId":"1","tokensBefore":900,"tokensAfter":200}"#;
+        let log = [
+            HEADER,
+            ANSWER,
+            r#"{"type":"reset","id":"2","timestamp":"2026-10-08T09:00:03Z","reason":"new"}"#,
+            r#"{"type":"leaf","id":"3","timestamp":"2026-10-08T09:00:04Z","leafId":"2"}"#,
+            compaction,
+        ];
+        let parsed = parse(log.join("\n").as_bytes(), Hints::default(), Retention::None);
+        assert!(parsed.health.unknown_types.is_empty());
+        let event = &parsed.sessions[0].events[0];
+        assert_eq!((event.tokens_before, event.tokens_after), (Some(900), Some(200)));
     }
 
     #[test]

@@ -16,7 +16,7 @@
 //! | turn | each entry with `role: assistant`; `provider`, `model`, `responseId`, `stopReason` of the message. `occurred_at`: the entry's own `timestamp`, the time of the complete answer. `duration_ms`: `duration`, else this time minus the message's `timestamp`, the time of the request |
 //! | tokens | `usage.input`, `output`, `cacheRead`, `cacheWrite` (its 1-hour part is `cacheWrite1h`); `reasoning` or `reasoningTokens` |
 //! | cost | `usage.cost.total`, with its four parts |
-//! | compaction | a `compaction` entry: event, and a turn if it has a `usage` of its own |
+//! | compaction | a `compaction` entry: event with `tokensBefore` and `tokensAfter`, and a turn if it has a `usage` of its own |
 //! | other requests | a `usage` entry, such as one that keeps the cache (`cache_warm`), and the `usage` of a tool's result, are a turn each |
 //! | branch | a `branch_summary` (`/tree`) is a turn if it has a `usage`; no event |
 //! | effort | `thinkingLevel` of the message, else of the last `thinking_level_change`, or the header's |
@@ -79,7 +79,7 @@ pub(crate) fn is_entry(probe: &Probe<'_>) -> bool {
 
 /// Whether entries of this type are known, besides the header.
 pub(crate) fn is_known(kind: &str) -> bool {
-    const KINDS: [&str; 10] = [
+    const KINDS: [&str; 12] = [
         "message",
         "model_change",
         "thinking_level_change",
@@ -90,6 +90,9 @@ pub(crate) fn is_known(kind: &str) -> bool {
         "label",
         "session_info",
         "usage",
+        // openclaw: where a conversation was begun anew, and the entry that the user went to.
+        "reset",
+        "leaf",
     ];
     KINDS.contains(&kind)
 }
@@ -114,6 +117,7 @@ record! {
         // compaction
         "firstKeptEntryId" => first_kept_entry_id: Text<'a>,
         "tokensBefore" => tokens_before: Count,
+        "tokensAfter" => tokens_after: Count,
         "usage" => usage: Raw<'a>,
         // custom
         "customType" => custom_type: Text<'a>,
@@ -219,6 +223,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
             let event = agent.builder.event(EventKind::Compaction, at);
             event.key = time.map(|it| format!("pi {}", it.micros()).into());
             event.tokens_before = record.tokens_before.get();
+            event.tokens_after = record.tokens_after.get();
             summary(agent, record, line, damage);
         }
         // The summary of a branch that the user left.

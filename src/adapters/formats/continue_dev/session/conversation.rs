@@ -2,6 +2,7 @@
 
 use std::hash::Hasher as _;
 
+use super::counts::Counts;
 use super::records::{CallState, Document, FileArgument, Item, Message, PromptLog, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
@@ -10,10 +11,10 @@ use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::changed_lines::Sketch;
 use crate::adapters::shared::changes;
 use crate::adapters::shared::ids::hash_of_document;
-use crate::adapters::shared::usage::{self, Included, uncached};
+use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
 use crate::json::Raw;
-use crate::model::session::{CallStatus, Identity, ModelTotal, Operation, SessionResult, Tokens, Total};
+use crate::model::session::{CallStatus, Identity, ModelTotal, Operation, SessionResult, Total};
 
 /// A session while its messages are read.
 pub(super) struct Session {
@@ -24,10 +25,8 @@ pub(super) struct Session {
     count: usize,
     /// The answers without usage.
     unmetered: i64,
-    /// Reasoning, which the sums leave out.
-    reasoning: i64,
-    /// Whether the sums contain the number of cached tokens: then the prompts of the answers are not known to be uncached.
-    has_cached: bool,
+    /// The counts of the answers with usage.
+    counts: Counts,
     last: Last,
 }
 
@@ -37,17 +36,12 @@ impl Session {
         builder.session.cwd = document.workspace_directory.some().map(directory);
         builder.session.model = document.chat_model_title.owned();
         builder.session.started_at = document.date_created.0;
-        let details = document.usage.get().map(|usage| &usage.prompt_tokens_details);
-        let has_cached = details.is_some_and(|details| {
-            details.cached_tokens.get().unwrap_or(0) + details.cache_write_tokens.get().unwrap_or(0) > 0
-        });
         Self {
             builder,
             history: twox_hash::XxHash3_64::with_seed(0),
             count: 0,
             unmetered: 0,
-            reasoning: 0,
-            has_cached,
+            counts: Counts::new(document.usage.get()),
             last: Last::Work,
         }
     }
@@ -123,25 +117,18 @@ impl Session {
         line: i64,
         damage: &mut RecordErrors,
     ) -> usize {
-        damage.note_impossible(&[usage.prompt_tokens, usage.completion_tokens, usage.total_tokens]);
-        let (prompt, completion) = (usage.prompt_tokens.get(), usage.completion_tokens.get());
-        let known = prompt.unwrap_or(0) + completion.unwrap_or(0);
-        let reasoning =
-            usage.total_tokens.get().map(|total| total - known).filter(|more| *more > 0 && prompt.is_some());
-        let tokens = Tokens {
-            input: prompt.filter(|_| !self.has_cached),
-            output: completion.map(|count| count + reasoning.unwrap_or(0)),
-            reasoning,
-            ..Tokens::UNKNOWN
-        };
-        let is_unknown = prompt == Some(0) && completion == Some(0);
-        self.reasoning += reasoning.unwrap_or(0);
+        let model = usage.model.owned().or_else(|| log.and_then(model_of));
+        let known = self.builder.session.turns.len();
         let index = self.builder.turn(self.identity(message), line);
+        if index < known {
+            return index;
+        }
+        let tokens = self.counts.add(usage, model.as_deref(), damage);
         let turn = &mut self.builder.session.turns[index];
         turn.message_id = message.id.owned();
-        turn.model = usage.model.owned().or_else(|| log.and_then(model_of));
+        turn.model = model;
         turn.provider = log.and_then(|log| log.model_provider.owned());
-        turn.tokens = if is_unknown { Tokens::UNKNOWN } else { tokens }.into();
+        turn.tokens = tokens.into();
         index
     }
 
@@ -184,16 +171,9 @@ impl Session {
 
     pub(super) fn finish(mut self, document: &Document<'_>, line: i64, damage: &mut RecordErrors) -> SessionResult {
         if let Some(usage) = usage::present(&document.usage, damage) {
-            let details = &usage.prompt_tokens_details;
-            let (read, write) = (details.cached_tokens, details.cache_write_tokens);
-            damage.note_impossible(&[usage.prompt_tokens, usage.completion_tokens, read, write]);
-            let tokens = Tokens {
-                input: uncached(Included::IfTheyFit, usage.prompt_tokens.get(), read.get(), write.get()),
-                output: usage.completion_tokens.get().map(|count| count + self.reasoning),
-                cache_read: read.get(),
-                cache_write: write.get(),
-                ..Tokens::UNKNOWN
-            };
+            let session = &self.builder.session;
+            let model = session.only_model().or_else(|| session.model.clone());
+            let tokens = self.counts.of_session(usage, model.as_deref(), damage);
             let cost = money(usage.total_cost, damage).filter(|cost| *cost > 0.0);
             if !tokens.is_all_zero() && tokens.total().is_some() {
                 // The sums are not divided by model.
@@ -252,6 +232,7 @@ mod tests {
     use crate::adapters::engine::Hints;
     use crate::adapters::parse;
     use crate::adapters::shared::builder::Retention;
+    use crate::model::session::Tokens;
 
     #[test]
     fn directories_are_paths() {
@@ -265,26 +246,64 @@ mod tests {
         }
     }
 
-    /// The cached part of a prompt is known for the session only, and reasoning for the answers only.
+    /// The tokens of the answer, and of the session.
+    fn read(answer: &str, session: &str) -> [Tokens; 2] {
+        let log = format!(
+            r#"{{"sessionId":"s","title":"t","workspaceDirectory":"/w","history":[
+            {{"message":{{"role":"user","content":"x"}}}},
+            {{"message":{{"role":"assistant","content":"y","usage":{{{answer}}}}}}}],
+            "usage":{{"totalCost":0.5,{session}}}}}"#
+        );
+        let mut session = parse(log.as_bytes(), Hints::default(), Retention::None).sessions.remove(0);
+        [session.turns[0].tokens.get(), session.totals.remove(0).models.remove(0).tokens]
+    }
+
+    /// Input, output, cache reads, cache writes and reasoning.
+    fn tokens(counts: [Option<i64>; 5]) -> Tokens {
+        let [input, output, cache_read, cache_write, reasoning] = counts;
+        Tokens { input, output, cache_read, cache_write, reasoning, ..Tokens::UNKNOWN }
+    }
+
+    /// An answer that was not kept is in the sums only. So is the cached part of a prompt without details.
     #[test]
     fn sums_complete_the_answers() {
-        let log = |details: &str| {
+        let answer = r#""prompt_tokens":100,"completion_tokens":10,"total_tokens":115,"model":"m""#;
+        let session = r#""promptTokens":150,"completionTokens":20"#;
+        let expected = tokens([Some(100), Some(15), None, None, Some(5)]);
+        assert_eq!(read(answer, session), [expected, tokens([Some(150), Some(25), None, None, None])]);
+        let cached = format!(r#"{session},"promptTokensDetails":{{"cachedTokens":90,"cacheWriteTokens":0}}"#);
+        let unknown = Tokens { input: None, ..expected };
+        assert_eq!(read(answer, &cached), [unknown, tokens([Some(60), Some(25), Some(90), Some(0), None])]);
+        let claude = answer.replace(r#""m""#, r#""claude-opus-4-6""#);
+        assert_eq!(read(&claude, &cached), [unknown, tokens([Some(150), Some(25), Some(90), Some(0), None])]);
+    }
+
+    /// The sums contain the prompt as each API counts it.
+    #[test]
+    fn prompts_include_cached_tokens_by_their_api() {
+        let usage = |prompt: i64, details: &str, model: &str| {
             format!(
-                r#"{{"sessionId":"s","title":"t","workspaceDirectory":"/w","history":[
-                {{"message":{{"role":"user","content":"x"}}}},
-                {{"message":{{"role":"assistant","content":"y","usage":{{"prompt_tokens":100,"completion_tokens":10,"total_tokens":115,"model":"m"}}}}}}],
-                "usage":{{"totalCost":0.5,"promptTokens":150,"completionTokens":20{details}}}}}"#
+                r#""prompt_tokens":{prompt},"completion_tokens":50,"total_tokens":{},{details},"model":"{model}""#,
+                prompt + 50
             )
         };
-        let read = |details: &str| {
-            let mut session = parse(log(details).as_bytes(), Hints::default(), Retention::None).sessions.remove(0);
-            (session.turns[0].tokens.get(), session.totals.remove(0).models.remove(0).tokens)
+        let all = r#""prompt_tokens_details":{"cached_tokens":800,"cache_read_tokens":800,"cache_write_tokens":100}"#;
+        let sums = |prompt: i64| {
+            format!(
+                r#""promptTokens":{prompt},"completionTokens":50,"promptTokensDetails":{{"cachedTokens":800,"cacheWriteTokens":100}}"#
+            )
         };
-        let (turn, total) = read("");
-        assert_eq!((turn.input, turn.output, turn.reasoning), (Some(100), Some(15), Some(5)));
-        assert_eq!((total.input, total.output, total.cache_read), (Some(150), Some(25), None));
-        let (turn, total) = read(r#","promptTokensDetails":{"cachedTokens":90,"cacheWriteTokens":0}"#);
-        assert_eq!((turn.input, turn.output), (None, Some(15)));
-        assert_eq!((total.input, total.cache_read), (Some(60), Some(90)));
+        let counts = |input: i64| tokens([Some(input), Some(50), Some(800), Some(100), None]);
+        for (model, input) in [("claude-sonnet-4-5", 3000), ("anthropic/claude-sonnet-4-5", 2100)] {
+            assert_eq!(read(&usage(3000, all, model), &sums(3000)), [counts(input); 2], "{model}");
+        }
+        // Fewer than were cached.
+        assert_eq!(read(&usage(500, all, "a/b"), &sums(500)), [counts(500); 2]);
+        // The sum of OpenAI's cached tokens is always 0.
+        let details = r#""prompt_tokens_details":{"cached_tokens":2800,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":20}"#;
+        let none = r#""promptTokens":3000,"completionTokens":50,"promptTokensDetails":{"cachedTokens":0,"cacheWriteTokens":0}"#;
+        let [answer, session] = read(&usage(3000, details, "gpt-5"), none);
+        assert_eq!(answer, tokens([Some(200), Some(50), Some(2800), None, Some(20)]));
+        assert_eq!(session, tokens([Some(200), Some(50), Some(2800), Some(0), None]));
     }
 }

@@ -67,7 +67,24 @@ pub(super) struct Usage<'a> {
     pub(super) prompt_tokens: Count,
     pub(super) completion_tokens: Count,
     pub(super) total_tokens: Count,
+    pub(super) prompt_tokens_details: PromptDetails,
+    pub(super) completion_tokens_details: CompletionDetails,
     pub(super) model: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PromptDetails {
+    pub(super) cached_tokens: Count,
+    /// Only of Anthropic's API and of the AI SDK.
+    pub(super) cache_read_tokens: Count,
+    pub(super) cache_write_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CompletionDetails {
+    pub(super) reasoning_tokens: Count,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

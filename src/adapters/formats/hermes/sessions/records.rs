@@ -17,6 +17,8 @@ pub(super) struct Record<'a> {
     pub(super) model: Text<'a>,
     pub(super) model_config: Maybe<ModelConfig<'a>>,
     pub(super) parent_session_id: Text<'a>,
+    /// The chat that the session belongs to.
+    pub(super) session_key: Text<'a>,
     pub(super) started_at: When,
     pub(super) ended_at: When,
     pub(super) end_reason: Text<'a>,
@@ -39,6 +41,12 @@ pub(super) struct Record<'a> {
     pub(super) git_branch: Text<'a>,
     /// Also of a document.
     pub(super) system_prompt: LazyText<'a>,
+    /// Its row of `system_prompts`, since schema 25.
+    pub(super) system_prompt_hash: Text<'a>,
+    pub(super) tool_names: Raw<'a>,
+    // system_prompts
+    pub(super) hash: Text<'a>,
+    pub(super) prompt: LazyText<'a>,
     // a document
     pub(super) tools: Raw<'a>,
     pub(super) platform: Text<'a>,
@@ -55,8 +63,15 @@ pub(super) struct Record<'a> {
     pub(super) tool_name: Text<'a>,
     pub(super) timestamp: When,
     pub(super) finish_reason: Text<'a>,
-    /// 0: it was taken back.
+    /// 0: it was taken back, or a compaction replaced it.
     pub(super) active: Number,
+    /// 1: a compaction replaced it, in newer schemas.
+    pub(super) compacted: Number,
+    /// Whether it is the summary of a compaction, in newer schemas.
+    #[serde(rename = "_compressed_summary")]
+    pub(super) compressed_summary: Raw<'a>,
+    /// What wrote it in place of the user, in newer schemas.
+    pub(super) display_kind: Text<'a>,
 }
 
 impl Record<'_> {
@@ -79,6 +94,13 @@ impl Record<'_> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct ModelConfig<'a> {
     reasoning_config: Maybe<Reasoning<'a>>,
+    /// The session that started this one as a subagent, or that it was a branch or a new start of.
+    #[serde(rename = "_delegate_from")]
+    pub(super) delegate_from: Text<'a>,
+    #[serde(rename = "_branched_from")]
+    pub(super) branched_from: Text<'a>,
+    #[serde(rename = "_reset_from")]
+    pub(super) reset_from: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

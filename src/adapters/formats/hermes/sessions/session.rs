@@ -1,8 +1,10 @@
 //! One session of Hermes while its rows or messages are read.
 
 use serde::Deserialize;
+use twox_hash::XxHash3_64;
 
-use super::records::Record;
+use super::copies::Copies;
+use super::records::{ModelConfig, Record};
 use super::spent::Spent;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
@@ -14,7 +16,7 @@ use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Flag, Number, Text, TextOrBlocks};
-use crate::model::session::{CallStatus, Identity, Operation, SessionResult, Total};
+use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Total};
 
 /// What a tool returns, if it returns JSON.
 #[derive(Debug, Default, Deserialize)]
@@ -26,17 +28,41 @@ struct Outcome<'a> {
     status: Text<'a>,
 }
 
+/// What a session is to its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// The parent started it.
+    Subagent,
+    /// It goes on where the parent ended, with some of its messages.
+    Continuation,
+    /// It begins with the messages of the parent.
+    Branch,
+    /// It is the next conversation of the same chat, and begins with nothing.
+    Reset,
+}
+
+/// How the parent of a session ended if the session is the next one of the chat, besides [`ModelConfig::reset_from`].
+const RESETS: [&str; 6] = ["session_reset", "session_switch", "idle", "daily", "suspended", "resume_pending_expired"];
+
+/// How texts begin that older versions of Hermes log as those of the user.
+const SUMMARIES: [&str; 2] =
+    ["[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted", "[CONTEXT SUMMARY]:"];
+const PRESERVED_TASKS: &str = "[Your active task list was preserved across context compression]";
+
 /// A session while its rows or messages are read.
 pub(super) struct Session {
     pub(super) builder: Builder,
-    /// Whether it goes on under another id.
-    pub(super) is_compressed: bool,
     pub(super) is_subagent: bool,
+    pub(super) copies: Copies,
+    /// What it is to its parent, if its row states that.
+    stated: Option<Relation>,
+    /// The chat that it belongs to.
+    chat: Option<String>,
+    end: Option<Time>,
     /// Whether the program itself wrote the prompts.
     is_scheduled: bool,
-    /// The number of answers and of prompts.
+    /// The number of answers.
     answers: i64,
-    prompts: usize,
     last_line: i64,
     start: Option<Time>,
     spent: Spent,
@@ -47,11 +73,13 @@ impl Session {
     pub(super) fn new(context: &Context, id: &str, line: i64) -> Self {
         Self {
             builder: Builder::new(context, id, line),
-            is_compressed: false,
             is_subagent: false,
+            copies: Copies::new(),
+            stated: None,
+            chat: None,
+            end: None,
             is_scheduled: id.starts_with("cron_"),
             answers: 0,
-            prompts: 0,
             last_line: line,
             start: None,
             spent: Spent::default(),
@@ -63,10 +91,15 @@ impl Session {
     pub(super) fn row(&mut self, row: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         self.builder.extend_to(row.started_at.0);
         self.builder.instructions(row.system_prompt.as_str());
-        self.is_compressed = row.end_reason.as_str() == "compression";
+        self.builder.offer_tools(row.tool_names);
         self.is_scheduled |= row.source.as_str() == "cron";
+        self.chat = row.session_key.owned();
+        self.end = row.ended_at.0;
+        let (stated, parent) = row.model_config.get().and_then(stated_relation).unzip();
+        self.stated = stated;
+        self.is_subagent = stated == Some(Relation::Subagent);
         let session = &mut self.builder.session;
-        session.parent_session_id = row.parent_session_id.owned();
+        session.parent_session_id = row.parent_session_id.owned().or_else(|| parent.flatten());
         session.entrypoint = row.source.owned();
         session.cwd = row.cwd.owned();
         session.git_branch = row.git_branch.owned();
@@ -75,6 +108,18 @@ impl Session {
         self.start = row.started_at.0;
         self.spent.set_sums(row, damage);
         self.last_line = line;
+    }
+
+    /// What the session is to `parent`, by the rules with which Hermes lists sessions.
+    pub(super) fn relation(&self, parent: &Self) -> Relation {
+        let end = parent.builder.session.stop_reason.as_deref().unwrap_or_default();
+        match self.stated {
+            Some(stated) => stated,
+            None if end == "compression" => Relation::Continuation,
+            None if end == "branched" && self.start >= parent.end => Relation::Branch,
+            None if RESETS.contains(&end) && self.chat.is_some() && self.chat == parent.chat => Relation::Reset,
+            None => Relation::Subagent,
+        }
     }
 
     /// Adds what was spent with one model.
@@ -96,48 +141,79 @@ impl Session {
     }
 
     pub(super) fn message(&mut self, message: &Record<'_>, line: i64) {
-        let time = message.timestamp.0;
-        self.builder.extend_to(time);
+        let at = At { line, time: message.timestamp.0 };
+        let is_summary = is_summary(message);
+        let is_copy = self.copies.add(message, is_summary);
         self.last_line = line;
-        // What was taken back was billed, but it is not how the session ended.
-        let is_active = message.active.0 != Some(0.0);
+        if !message.compressed_summary.is_empty() {
+            // Older schemas do not mark summaries.
+            let session = &mut self.builder.session;
+            session.capabilities = session.capabilities.and(Capabilities::COMPACTIONS);
+        }
+        if !is_copy {
+            self.builder.extend_to(at.time);
+        }
+        if is_summary {
+            if !is_copy {
+                self.compaction(message, at);
+            }
+            return;
+        }
+        if !is_copy {
+            self.new_message(message, at);
+        }
+        // What was taken back was billed, but it is not how the session ended. Of copies, the original was taken back.
+        if message.active.0 != Some(0.0) {
+            self.go_on(message);
+        }
+    }
+
+    /// Adds what a message contains that is no copy.
+    fn new_message(&mut self, message: &Record<'_>, at: At) {
         match message.role.as_str() {
+            "user" if self.is_scheduled || !is_typed(message) => self.builder.prompted_by_program(),
             "user" => {
-                self.prompts += 1;
-                if self.is_scheduled {
-                    self.builder.prompted_by_program();
-                } else {
-                    let identity = Identity::Session(format!("prompt {}", self.prompts).into());
-                    self.builder.prompt_as(identity, Some(&text_of(message.content)));
-                }
-                self.last = if is_active { Last::Work } else { self.last };
+                let identity = prompt_identity(self.copies.add_prompt(message));
+                self.builder.prompt_as(identity, Some(&text_of(message.content)));
             }
-            // The program writes this in place of an answer.
-            "assistant" if is_interruption(message) => {
-                self.last = if is_active { Last::Abort } else { self.last };
-            }
+            "assistant" if is_interruption(message) => {}
             "assistant" => {
                 self.answers += 1;
-                let text = text_of(message.content);
                 let calls: Vec<ToolCall<'_>> = message.tool_calls.read();
                 for call in &calls {
-                    self.call(call, At { line, time });
-                }
-                if is_active {
-                    self.builder.set_answer(&text);
-                    // Some providers state `stop` beside calls.
-                    self.last = if calls.is_empty() && !text.is_empty() { Last::Answer } else { Last::Work };
-                    if message.finish_reason.as_str() == "length" {
-                        self.last = Last::Work;
-                    }
+                    self.call(call, at);
                 }
             }
-            "tool" => {
-                self.result(message, time);
-                self.last = if is_active { Last::Work } else { self.last };
-            }
+            "tool" => self.result(message, at.time),
             _ => {}
         }
+    }
+
+    /// Updates how the session ends.
+    fn go_on(&mut self, message: &Record<'_>) {
+        self.last = match message.role.as_str() {
+            // They inform of a change, and ask for nothing.
+            "user" if matches!(message.display_kind.as_str(), "model_switch" | "personality_switch") => self.last,
+            "user" | "tool" => Last::Work,
+            // The program writes this in place of an answer.
+            "assistant" if is_interruption(message) => Last::Abort,
+            "assistant" => {
+                let text = text_of(message.content);
+                self.builder.set_answer(&text);
+                // Some providers state `stop` beside calls.
+                let has_calls = message.tool_calls.0.first() == Some(&b'[') && message.tool_calls.0 != b"[]";
+                let is_cut = message.finish_reason.as_str() == "length";
+                if has_calls || is_cut || text.is_empty() { Last::Work } else { Last::Answer }
+            }
+            _ => self.last,
+        };
+    }
+
+    /// Adds the compaction of a summary, which can be in several files of the session.
+    fn compaction(&mut self, summary: &Record<'_>, at: At) {
+        let text = text_of(summary.content);
+        let event = self.builder.event(EventKind::Compaction, at);
+        event.key = Some(format!("hermes {:016x}", XxHash3_64::oneshot(text.as_bytes())).into());
     }
 
     fn call(&mut self, made: &ToolCall<'_>, at: At) {
@@ -191,6 +267,10 @@ impl Session {
                 ..Total::default()
             });
         }
+        let (prompts, kept) = self.copies.prompts();
+        for number in kept..prompts {
+            session.prompts.remove(&prompt_identity(number + 1));
+        }
         if self.is_subagent {
             // Its prompts are written by the session that started it.
             session.prompts.clear();
@@ -199,6 +279,39 @@ impl Session {
         self.builder.end(self.last);
         self.builder.finish()
     }
+}
+
+/// The relation to the parent that the settings of a session state, and the parent. That of a subagent may be deleted.
+fn stated_relation(config: &ModelConfig<'_>) -> Option<(Relation, Option<String>)> {
+    const DELETED: &str = "__orphaned__";
+    let stated = [
+        (&config.delegate_from, Relation::Subagent),
+        (&config.branched_from, Relation::Branch),
+        (&config.reset_from, Relation::Reset),
+    ];
+    let (parent, relation) = stated.into_iter().find(|(parent, _)| parent.some().is_some())?;
+    Some((relation, parent.owned().filter(|parent: &String| parent != DELETED)))
+}
+
+/// The identity of a prompt, by its number among the prompts of the session.
+fn prompt_identity(number: usize) -> Identity {
+    Identity::Session(format!("prompt {number}").into())
+}
+
+/// Whether a message is the summary of a compaction: it is marked, or begins as older versions write it.
+fn is_summary(message: &Record<'_>) -> bool {
+    let is_marked = matches!(message.compressed_summary.0, b"1" | b"true");
+    let may_be_one = matches!(message.role.as_str(), "user" | "assistant" | "system");
+    let begins_so = || {
+        let head = message.content.head(128);
+        SUMMARIES.iter().any(|summary| head.starts_with(summary))
+    };
+    may_be_one && (is_marked || begins_so())
+}
+
+/// Whether the user typed a prompt: of what Hermes marks, only a correction while the agent works.
+fn is_typed(prompt: &Record<'_>) -> bool {
+    matches!(prompt.display_kind.as_str(), "" | "steer") && !prompt.content.head(128).starts_with(PRESERVED_TASKS)
 }
 
 /// Whether a message states that the user interrupted the run.

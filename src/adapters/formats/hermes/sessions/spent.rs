@@ -2,7 +2,8 @@
 //!
 //! The sums are those of the main loop. The rows of `session_model_usage` contain the same tokens by model and provider, as far as
 //! Hermes counted each request: totals that its gateway sets are in the sums only. Rows with a `task`, since schema 22, are of
-//! other requests, such as compressions and titles, which the sums do not contain.
+//! other requests, such as compressions and titles, which the sums do not contain. The task `voice_chat` is an exception: its
+//! requests are turns of the conversation that another model answered, and the sums contain them.
 
 use super::records::{ModelConfig, Record};
 use crate::adapters::engine::RecordErrors;
@@ -10,6 +11,9 @@ use crate::adapters::shared::builder::money;
 use crate::base::text::Symbol;
 use crate::json::fields::Count;
 use crate::model::session::{ModelTotal, Tokens, add, add_money};
+
+/// The task whose requests the session's sums contain.
+const VOICE: &str = "voice_chat";
 
 /// A cost below this is an error of floating-point sums.
 const NO_COST: f64 = 1e-9;
@@ -19,13 +23,15 @@ const NO_COST: f64 = 1e-9;
 pub(super) struct Spent {
     /// The sums of the session's row.
     sums: Option<Part>,
-    /// The rows of the main loop, and those of other tasks.
+    /// The rows that the sums contain: those of the main loop, and of its voice.
     main: Vec<Part>,
+    /// The rows of other tasks.
     tasks: Vec<Part>,
 }
 
 /// Tokens and cost of requests with one model.
 struct Part {
+    is_voice: bool,
     requests: Option<i64>,
     total: ModelTotal,
 }
@@ -46,6 +52,7 @@ impl Part {
             _ => None,
         };
         Self {
+            is_voice: row.task.as_str() == VOICE,
             requests: row.api_call_count.get().filter(|count| *count > 0),
             total: ModelTotal {
                 model: row.model.owned().filter(|model: &Symbol| model != "null"),
@@ -73,7 +80,7 @@ impl Spent {
     /// Adds a row of `session_model_usage`.
     pub(super) fn add(&mut self, row: &Record<'_>, damage: &mut RecordErrors) {
         let part = Part::new(row, damage);
-        if row.task.some().is_some() { self.tasks.push(part) } else { self.main.push(part) }
+        if row.task.some().is_some() && !part.is_voice { self.tasks.push(part) } else { self.main.push(part) }
     }
 
     /// The number of requests, if it is stated.
@@ -84,7 +91,7 @@ impl Spent {
 
     /// The model with the most requests of the main loop, the last one on a tie. `None` without rows.
     pub(super) fn main_model(&self) -> Option<Symbol> {
-        let most = self.main.iter().max_by_key(|part| part.requests);
+        let most = self.main.iter().filter(|part| !part.is_voice).max_by_key(|part| part.requests);
         most.and_then(|part| part.total.model.clone()).filter(|model| model != "unknown")
     }
 
@@ -95,7 +102,9 @@ impl Spent {
         let mut models = Vec::new();
         for mut part in self.main {
             // The session's own, as it was at its start.
-            part.total.effort.clone_from(&effort);
+            if !part.is_voice {
+                part.total.effort.clone_from(&effort);
+            }
             // The runtime had none to write.
             part.total.model = part.total.model.filter(|model| model != "unknown");
             merge(&mut models, part);
