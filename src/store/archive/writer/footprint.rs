@@ -125,7 +125,9 @@ fn of_session(session: &SessionResult) -> usize {
         delegates.iter().map(|(provider, id)| NAME + of_word(provider) + id.len()).sum(),
         of_offer(offer),
         messages.len() * size_of::<IdHash>() * 2,
-        delegation.as_ref().map_or(0, |it| NAME + it.asked_at.len() * size_of::<Time>()),
+        delegation.as_ref().map_or(0, |it| {
+            NAME + it.asked_at.len() * size_of::<Time>() + it.interactive.iter().map(of_word).sum::<usize>()
+        }),
     ]
     .into_iter()
     .sum()
