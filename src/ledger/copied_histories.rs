@@ -1,52 +1,39 @@
 //! Histories that a session copied from another one: see docs/accounting.md#copied-histories.
 
-use std::cmp::Reverse;
+mod history;
+mod rows;
+mod sums;
+
 use std::mem;
 
-use foldhash::{HashMap, HashSet};
+use foldhash::HashMap;
 
-use super::joins::{first_calls, global_calls};
-use super::part::{SessionKey, SessionPart, Sessions, facts_only};
-use crate::base::text::SharedStr;
-use crate::model::id_hash::IdHash;
+use self::history::{History, Keeper, Kept, kept, own_parts};
+use self::rows::{RowNames, begin_with_first_row, remove_rows, remove_what_has_no_global_name};
+use self::sums::Spent;
+use super::part::{SessionKey, SessionPart, Sessions, facts_only, move_to_original};
+use crate::base::rows::Rows;
 use crate::model::session::SessionResult;
 
-/// Removes the histories that are copies of another session, if that session is present: it has their prompts, calls and tokens.
-/// Returns the sessions that are nothing but such a copy, each with the key of its original.
+/// Removes what copied histories have in common with sessions that have it as their own, and with longer histories: prompts, calls, and
+/// the part of the sums. Returns the sessions that are nothing but such a copy, each with the key of its original.
 pub(super) fn drop_copied_histories(sessions: &mut Sessions) -> HashMap<SessionKey, SessionKey> {
     let histories = History::all(sessions);
     if histories.is_empty() {
         return HashMap::default();
     }
-    let mut dropped: Vec<(SessionKey, Original)> = Vec::new();
-    let mut kept: Vec<&History> = Vec::new();
-    for (history, original) in histories.iter().zip(originals(&histories, sessions)) {
-        // Of several copies of a session that is not there, the longest one has its rows.
-        let of_copy = || kept.iter().find(|other| other.overlaps(history)).map(|other| other.as_original());
-        match original.or_else(of_copy) {
-            Some(original) => dropped.push((history.key.clone(), original)),
-            None => kept.push(history),
-        }
+    let kept = kept(&histories, sessions);
+    let mut copies = Copies {
+        keys: sessions.keys().cloned().collect(),
+        rows: HashMap::default(),
+        left: Vec::new(),
+        aliases: HashMap::default(),
+        histories: &histories,
+    };
+    for (history, kept) in histories.iter().zip(&kept) {
+        copies.reduce(sessions, history, kept);
     }
-    let mut aliases = HashMap::default();
-    for (key, original) in dropped {
-        let Some(parts) = sessions.get_mut(&key) else { continue };
-        let names_parent = parts.iter().any(|part| part.session.parent_session_id.is_some());
-        for part in parts.iter_mut() {
-            if part.session.is_copied_history {
-                part.session = without_rows(mem::take(&mut part.session));
-                part.transferred_to = Some(original.source);
-            }
-            if !names_parent && key.0 == original.key.0 {
-                part.session.parent_session_id = Some(original.key.1.clone());
-            }
-        }
-        if parts.iter().all(|part| part.transferred_to.is_some() && part.row_count() == 0) {
-            sessions.remove(&key);
-            aliases.insert(key, original.key);
-        }
-    }
-    aliases
+    copies.aliases
 }
 
 /// The session with the original of a history, and one of its files.
@@ -56,68 +43,157 @@ struct Original {
     source: usize,
 }
 
-/// The copied history of a session, in all of its files.
-struct History {
-    key: SessionKey,
-    source: usize,
-    messages: HashSet<IdHash>,
-    calls: HashSet<SharedStr>,
+/// The copies while they are reduced, the longest first.
+struct Copies<'h> {
+    histories: &'h [History],
+    /// The keys of all sessions, by their index.
+    keys: Vec<SessionKey>,
+    /// The rows of sessions that have messages of a history as their own, by their index.
+    rows: HashMap<usize, RowNames>,
+    /// What is left of the sums of the histories so far.
+    left: Vec<Spent>,
+    /// The sessions that are nothing but a copy, each with the key of its original.
+    aliases: HashMap<SessionKey, SessionKey>,
 }
 
-impl History {
-    /// The histories of all sessions, the longest first.
-    fn all(sessions: &Sessions) -> Vec<Self> {
-        let history = |(key, parts): (&SessionKey, &Vec<SessionPart>)| {
-            let copied = || parts.iter().filter(|part| part.session.is_copied_history);
-            Some(Self {
-                key: key.clone(),
-                source: copied().next()?.source,
-                messages: copied().flat_map(|part| &part.session.messages).copied().collect(),
-                calls: copied().flat_map(|part| global_calls(&part.session)).map(SharedStr::from).collect(),
-            })
+impl Copies<'_> {
+    fn reduce(&mut self, sessions: &mut Sessions, history: &History, kept: &Kept) {
+        let stated = |parts: &[SessionPart]| {
+            let copied = parts.iter().filter(|part| part.session.is_copied_history);
+            copied.filter_map(|part| Spent::stated(&part.session)).max_by_key(|it| it.tokens.total())
         };
-        let mut histories: Vec<Self> = sessions.iter().filter_map(history).collect();
-        histories.sort_by_key(|history| Reverse(history.messages.len()));
-        histories
+        if let Some(original) = kept.keepers.first().and_then(|keeper| self.original(sessions, *keeper)) {
+            let removal = self.removal(sessions, history, kept);
+            let parts = sessions.get_mut(&history.key).map(Vec::as_mut_slice).unwrap_or_default();
+            let is_gone = removal.apply(parts, &original);
+            set_parent(parts, &history.key, &original.key);
+            self.left.push(stated(parts).unwrap_or_default());
+            if is_gone && let Some(parts) = sessions.remove(&history.key) {
+                let joined = sessions.entry(original.key.clone()).or_default();
+                parts.into_iter().for_each(|part| move_to_original(part, joined, original.source));
+                self.aliases.insert(history.key.clone(), original.key);
+            }
+        } else {
+            let parts = sessions.get(&history.key).map_or(&[][..], Vec::as_slice);
+            self.left.push(stated(parts).unwrap_or_default());
+        }
     }
 
-    fn overlaps(&self, other: &Self) -> bool {
-        !self.messages.is_disjoint(&other.messages) || !self.calls.is_disjoint(&other.calls)
+    fn original(&self, sessions: &Sessions, keeper: Keeper) -> Option<Original> {
+        match keeper {
+            Keeper::Session(index) => {
+                let key = self.keys.get(index)?;
+                let source = own_parts(sessions.get(key)?).next()?.source;
+                Some(Original { key: key.clone(), source })
+            }
+            Keeper::History(index) => {
+                let History { key, source, .. } = self.histories.get(index)?;
+                Some(Original { key: self.aliases.get(key).unwrap_or(key).clone(), source: *source })
+            }
+        }
     }
 
-    fn as_original(&self) -> Original {
-        Original { key: self.key.clone(), source: self.source }
+    /// What the keepers of a history have of it.
+    fn removal(&mut self, sessions: &Sessions, history: &History, kept: &Kept) -> Removal<'_> {
+        let copied = || sessions.get(&history.key).into_iter().flatten().filter(|part| part.session.is_copied_history);
+        let copied_at = copied().flat_map(|part| &part.session.totals).filter_map(|total| total.started_at).max();
+        let mut spent = Spent::default();
+        let mut is_of_other_runtime = false;
+        for keeper in &kept.keepers {
+            match *keeper {
+                Keeper::Session(index) => {
+                    let Some(key) = self.keys.get(index) else { continue };
+                    let parts = sessions.get(key).map_or(&[][..], Vec::as_slice);
+                    is_of_other_runtime |= key.0 != history.key.0;
+                    self.rows.entry(index).or_insert_with(|| RowNames::of(own_parts(parts)));
+                    let mut of_session = Spent::until(copied_at, parts);
+                    let mut messages = own_parts(parts).flat_map(|part| &part.session.messages);
+                    of_session.may_be_later &= messages.any(|message| !history.messages.contains(message));
+                    spent.add(of_session);
+                }
+                Keeper::History(index) => {
+                    let Some(left) = self.left.get(index).copied() else { continue };
+                    let messages = self.histories.get(index).map(|longer| &longer.messages);
+                    let is_longer = messages.is_some_and(|messages| !messages.is_subset(&history.messages));
+                    spent.add(Spent { may_be_later: is_longer && left.tokens.total().is_some(), ..left });
+                }
+            }
+        }
+        let names = |keeper: &Keeper| match keeper {
+            Keeper::Session(index) => self.rows.get(index),
+            Keeper::History(index) => self.histories.get(*index).map(|history| &history.rows),
+        };
+        let rows: Vec<&RowNames> = kept.keepers.iter().filter_map(names).collect();
+        // Messages of other runtimes have other names.
+        let is_covered = if is_of_other_runtime { history.has_calls_in(&rows) } else { !kept.has_messages };
+        Removal { rows, spent, is_of_other_runtime, is_covered }
     }
 }
 
-/// For each history the other session that has the most of its messages and calls as its own. Calls are compared by the first one of
-/// each agent, which are [links](super::joins::links) of a session.
-fn originals(histories: &[History], sessions: &Sessions) -> Vec<Option<Original>> {
-    let mut found: Vec<Option<(usize, Original)>> = histories.iter().map(|_| None).collect();
-    let (mut by_message, mut by_call) =
-        (HashMap::<IdHash, Vec<usize>>::default(), HashMap::<&str, Vec<usize>>::default());
-    for (index, history) in histories.iter().enumerate() {
-        history.messages.iter().for_each(|message| by_message.entry(*message).or_default().push(index));
-        history.calls.iter().for_each(|call| by_call.entry(call.as_str()).or_default().push(index));
-    }
-    for (key, parts) in sessions {
-        let mut counts: HashMap<usize, (usize, usize)> = HashMap::default();
-        for part in parts.iter().filter(|part| !part.session.is_copied_history) {
-            let of_messages = part.session.messages.iter().filter_map(|message| by_message.get(message));
-            let calls = first_calls(&part.session);
-            for index in of_messages.chain(calls.iter().filter_map(|call| by_call.get(call))).flatten() {
-                counts.entry(*index).or_insert((0, part.source)).0 += 1;
+/// What is removed from a history.
+struct Removal<'h> {
+    rows: Vec<&'h RowNames>,
+    spent: Spent,
+    /// Whether a session of another runtime has it.
+    is_of_other_runtime: bool,
+    /// Whether it has nothing that is in no other session.
+    is_covered: bool,
+}
+
+impl Removal<'_> {
+    /// Removes it. Returns whether nothing of the session is left.
+    fn apply(&self, parts: &mut [SessionPart], original: &Original) -> bool {
+        let mut is_uncertain = false;
+        for part in parts.iter_mut().filter(|part| part.session.is_copied_history) {
+            let count = part.row_count();
+            is_uncertain |= self.reduce(&mut part.session);
+            let left = part.row_count();
+            if left == 0 && self.is_covered {
+                part.session = without_rows(mem::take(&mut part.session));
+            } else if left < count {
+                begin_with_first_row(&mut part.session);
+            }
+            if self.is_covered || left < count && left > 0 {
+                part.transferred_to = Some(original.source);
             }
         }
-        for (index, (count, source)) in counts {
-            let is_other = histories.get(index).is_some_and(|history| history.key != *key);
-            let Some(best) = found.get_mut(index).filter(|_| is_other) else { continue };
-            if best.as_ref().is_none_or(|(most, _)| *most < count) {
-                *best = Some((count, Original { key: key.clone(), source }));
-            }
+        if is_uncertain {
+            parts.iter_mut().for_each(|part| part.session.under_reports = true);
         }
+        parts.iter().all(|part| part.transferred_to.is_some() && part.row_count() == 0)
     }
-    found.into_iter().map(|best| Some(best?.1)).collect()
+
+    /// Returns whether more may have been removed than the originals have.
+    fn reduce(&self, session: &mut SessionResult) -> bool {
+        remove_rows(session, &self.rows);
+        if self.is_of_other_runtime {
+            remove_what_has_no_global_name(session);
+        }
+        if self.is_of_other_runtime && mem::take(&mut session.is_estimated) {
+            // The original has the counts of which these are an estimate.
+            session.totals.clear();
+            session.turns = Rows::default();
+            return false;
+        }
+        let had_counts = session.has_tokens();
+        self.spent.take_off(session);
+        let has_counts = session.has_tokens();
+        session.is_estimated = has_counts && (session.is_estimated || self.is_of_other_runtime);
+        let is_uncertain = !self.is_covered || self.spent.may_be_later && has_counts;
+        let is_reduced = had_counts && self.spent.tokens.total().is_some();
+        if is_reduced && is_uncertain {
+            session.totals.iter_mut().for_each(|total| total.is_sum_of_counts = true);
+        }
+        is_reduced && is_uncertain
+    }
+}
+
+/// A copy in the same runtime is a child of its original.
+fn set_parent(parts: &mut [SessionPart], key: &SessionKey, original: &SessionKey) {
+    let names_parent = parts.iter().any(|part| part.session.parent_session_id.is_some());
+    if !names_parent && key.0 == original.0 && key != original {
+        parts.iter_mut().for_each(|part| part.session.parent_session_id = Some(original.1.clone()));
+    }
 }
 
 /// What a copy states itself.
@@ -128,6 +204,7 @@ fn without_rows(session: SessionResult) -> SessionResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::id_hash::IdHash;
     use crate::model::session::{Identity, ToolCall};
 
     fn part(source: usize, id: &str, messages: &[&str], is_copied_history: bool) -> SessionPart {

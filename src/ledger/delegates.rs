@@ -1,5 +1,4 @@
-//! What other logs bill: turns that another program ran (docs/accounting.md#programs-that-run-another-agent), and sums of subagents
-//! that have sessions of their own.
+//! Turns that another program ran, whose log bills them: see docs/accounting.md#programs-that-run-another-agent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +46,7 @@ pub(super) fn defer_to_delegates(sessions: &mut Sessions, delegates: &Delegates)
         let keys = |id: &str| by_id.get(id).map_or(&[][..], Vec::as_slice);
         let logs: Vec<(&Symbol, Responses)> = named
             .iter()
-            .map(|(provider, id)| (provider, Responses::of(sessions, key, keys(id))))
+            .map(|(provider, id)| (provider, Responses::of(sessions, key, keys(id), Vec::new())))
             .filter(|(_, responses)| !responses.is_empty())
             .collect();
         let Some(parts) = sessions.get_mut(key).filter(|_| !logs.is_empty()) else { continue };
@@ -57,40 +56,38 @@ pub(super) fn defer_to_delegates(sessions: &mut Sessions, delegates: &Delegates)
     }
 }
 
-/// Removes totals of subagents where the log of a session names this one as its parent: see docs/accounting.md#subagents.
-pub(super) fn defer_to_children(sessions: &mut Sessions) {
-    let states_children = |part: &SessionPart| part.session.totals.iter().any(|total| total.is_of_subagents);
-    if !sessions.values().flatten().any(states_children) {
-        return;
-    }
-    let parent = |((runtime, _), parts): (&SessionKey, &Vec<SessionPart>)| {
-        let parent = parts.iter().find_map(|part| part.session.parent_session_id.clone())?;
-        parts.iter().any(|part| part.session.has_tokens()).then(|| (runtime.clone(), parent))
-    };
-    let parents: HashSet<SessionKey> = sessions.iter().filter_map(parent).collect();
-    for (_, parts) in sessions.iter_mut().filter(|(key, _)| parents.contains(*key)) {
-        for part in parts {
-            part.session.totals.retain(|total| !total.is_of_subagents);
-        }
-    }
+/// The times of the responses with counts of the sessions of an id, besides those of the outer session.
+pub(super) struct Responses {
+    times: Vec<Option<Time>>,
+    /// When the outer session was asked, in order, if that is known.
+    asked_at: Vec<Time>,
 }
 
-/// The times of the responses with counts of the sessions of an id, besides those of the outer session.
-pub(super) struct Responses(Vec<Option<Time>>);
-
 impl Responses {
-    pub fn of(sessions: &Sessions, outer: &SessionKey, keys: &[SessionKey]) -> Self {
+    pub fn of(sessions: &Sessions, outer: &SessionKey, keys: &[SessionKey], asked_at: Vec<Time>) -> Self {
         let others = keys.iter().filter(|key| *key != outer).filter_map(|key| sessions.get(key));
         let inner = others.flatten().map(|part| &part.session);
-        Self(inner.flat_map(times_of).collect())
+        Self { times: inner.flat_map(times_of).collect(), asked_at }
     }
 
     pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.times.is_empty()
+    }
+
+    /// Whether there is a response to each of the first requests: after it, and before the next one.
+    pub fn answer_first(&self, count: usize) -> bool {
+        let asked_at = &self.asked_at;
+        let mut times: Vec<Time> = self.times.iter().flatten().copied().collect();
+        times.sort_unstable();
+        let is_answered = |(asked, next): (&Time, Option<&Time>)| {
+            let response = times.get(times.partition_point(|time| time < asked));
+            response.is_some_and(|response| next.is_none_or(|next| response < next))
+        };
+        asked_at.iter().zip(asked_at.iter().skip(1).map(Some).chain([None])).take(count).all(is_answered)
     }
 
     /// The ends of the turns that have one of the responses: of each response the first end that is not before it. `ends` are those of
-    /// all turns of the outer session, in order. `None` if a response without a time may be in any turn.
+    /// all turns of the outer session, in order; a turn that ends after the next request is another one. `None` if a response without a time may be in any turn.
     fn ends_of_their_turns(&self, ends: &[Time]) -> Option<BTreeSet<Time>> {
         /// The outer program may have logged its last turn before the inner one logged its last response.
         const TOLERANCE_MS: i64 = 30_000;
@@ -99,10 +96,13 @@ impl Responses {
         let end_of = |time: Time| {
             let time =
                 if has_fractions { time } else { Time::from_micros(time.micros() / SECOND_MICROS * SECOND_MICROS) };
-            let next = ends.get(ends.partition_point(|end| *end < time));
-            next.or_else(|| ends.last().filter(|last| time.since(**last) <= TOLERANCE_MS)).copied()
+            let Some(end) = ends.get(ends.partition_point(|end| *end < time)) else {
+                return ends.last().filter(|last| time.since(**last) <= TOLERANCE_MS).copied();
+            };
+            let next_request = self.asked_at.get(self.asked_at.partition_point(|asked| *asked <= time));
+            next_request.is_none_or(|request| end <= request).then_some(*end)
         };
-        let times: Option<Vec<Time>> = self.0.iter().copied().collect();
+        let times: Option<Vec<Time>> = self.times.iter().copied().collect();
         Some(times?.into_iter().filter_map(end_of).collect())
     }
 }
@@ -149,41 +149,7 @@ pub(super) fn remove_covered(parts: &mut [SessionPart], provider: &Symbol, respo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::session::{ModelTotal, Tokens, Total, Turn};
-
-    /// The sums of subagents count only where none of their sessions is present.
-    #[test]
-    fn sums_of_subagents_give_way_to_their_sessions() {
-        let total = |key: &str, is_of_subagents| Total {
-            key: key.to_owned(),
-            models: vec![ModelTotal { tokens: Tokens { input: Some(1), ..Tokens::UNKNOWN }, ..ModelTotal::default() }],
-            is_of_subagents,
-            ..Total::default()
-        };
-        let keys = |child: Option<(&'static str, bool)>| {
-            let outer =
-                SessionResult { totals: vec![total("own", false), total("sub", true)], ..session("r", "o", &[]) };
-            let child = child.map(|(runtime, has_counts)| SessionResult {
-                parent_session_id: Some("o".to_owned()),
-                totals: if has_counts { vec![total("own", false)] } else { Vec::new() },
-                ..session(runtime, "c", &[])
-            });
-            let mut sessions = Sessions::new();
-            for session in [Some(outer), child].into_iter().flatten() {
-                let key = (session.runtime.clone().into_owned(), session.session_id.clone());
-                let part = SessionPart { source: 0, session, transferred_to: None, is_supplement: false };
-                sessions.entry(key).or_default().push(part);
-            }
-            defer_to_children(&mut sessions);
-            let parts = sessions.remove(&("r".to_owned(), "o".to_owned())).unwrap_or_default();
-            let totals = parts.iter().flat_map(|part| &part.session.totals);
-            totals.map(|total| total.key.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!(keys(None), ["own", "sub"]);
-        assert_eq!(keys(Some(("r", true))), ["own"]);
-        assert_eq!(keys(Some(("r", false))), ["own", "sub"], "a log without counts");
-        assert_eq!(keys(Some(("other", true))), ["own", "sub"], "another runtime");
-    }
+    use crate::model::session::{Tokens, Turn};
 
     fn session(runtime: &'static str, id: &str, turns: &[(i64, &str)]) -> SessionResult {
         let turn = |(second, provider): &(i64, &str)| {

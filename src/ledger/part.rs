@@ -89,6 +89,22 @@ pub(super) fn facts_only(session: SessionResult) -> SessionResult {
     }
 }
 
+/// Moves the part of a session whose rows are all in another one to the parts of that session: what others state about it, so that
+/// its labels and verdicts stay, and its file has a row that is not its own. `source` is a file with the rows.
+pub(super) fn move_to_original(part: SessionPart, original: &mut Vec<SessionPart>, source: usize) {
+    let Some(first) = original.first().map(|part| &part.session) else { return };
+    let session = SessionResult {
+        session_id: first.session_id.clone(),
+        runtime: first.runtime.clone(),
+        format: first.format.clone(),
+        capabilities: first.capabilities,
+        labels: part.session.labels,
+        verdicts: part.session.verdicts,
+        ..SessionResult::default()
+    };
+    original.push(SessionPart { source: part.source, session, transferred_to: Some(source), is_supplement: true });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

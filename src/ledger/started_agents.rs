@@ -1,105 +1,153 @@
 //! Turns that the agent of another program ran in a session that their log does not name: see
 //! docs/accounting.md#programs-that-run-another-agent.
 
-use foldhash::{HashMap, HashSet};
+mod requests;
 
+use foldhash::HashMap;
+
+use self::requests::{Outer, agents_of};
 use super::delegates::{Responses, remove_covered};
 use super::part::{SessionKey, SessionPart, Sessions};
 use crate::base::time::Time;
-use crate::model::delegation::Delegation;
-use crate::model::session::{Tokens, Total};
+use crate::model::session::{Identity, Tokens, Total, Turn};
 
 /// Removes the turns whose responses the log of an agent has that the session started, and their part of the totals.
 pub(super) fn defer_to_started_agents(sessions: &mut Sessions) {
-    let outer = outer_sessions(sessions);
+    let outer = Outer::all(sessions);
     if outer.is_empty() {
         return;
     }
-    let starts = Starts::of(sessions, &outer);
-    for (key, cwd, delegation) in outer {
-        let agents = starts.of_agents(&cwd, &delegation);
-        let responses = Responses::of(sessions, &key, &agents);
-        let (Some(parts), false) = (sessions.get_mut(&key), responses.is_empty()) else { continue };
-        let (tokens, cost) = spent(parts);
-        if let Some(provider) = &delegation.provider {
-            remove_covered(parts, provider, &responses);
+    let agents = agents_of(&outer, sessions);
+    for (outer, agents) in outer.iter().zip(agents) {
+        let responses = Responses::of(sessions, &outer.key, &agents, outer.delegation.asked_at.clone());
+        if responses.is_empty() {
+            continue;
         }
-        let (left, cost_left) = spent(parts);
-        let removed = tokens.minus(left);
-        for total in parts.iter_mut().flat_map(|part| &mut part.session.totals) {
-            // Without responses, nothing shows which part of the total is that of the agent.
-            let (removed, cost) = match tokens.total() {
-                Some(_) => (removed, cost - cost_left),
-                None => (total.tokens(), total.cost.unwrap_or(0.0)),
-            };
-            reduce(total, removed, cost);
+        let early = Early::of(sessions, outer, &agents, &responses);
+        if let Some(parts) = sessions.get_mut(&outer.key) {
+            defer(parts, outer, &responses, early);
         }
-        for part in parts {
+    }
+}
+
+/// Requests from before the first turn with counts, or all if there is no such turn: nothing shows which part of a total is that of each.
+#[derive(Clone, Copy)]
+enum Early {
+    /// The agents answered all of them.
+    Answered,
+    /// The agents spent this in some of them.
+    Partly(Tokens),
+}
+
+impl Early {
+    fn of(sessions: &Sessions, outer: &Outer, agents: &[SessionKey], responses: &Responses) -> Self {
+        let asked_at = &outer.delegation.asked_at;
+        let turns = sessions.get(&outer.key).into_iter().flatten().flat_map(|part| &part.session.turns);
+        let turns = turns.filter(|turn| turn.tokens.get().total().is_some());
+        // The request of the first turn is the last one before its end.
+        let first_turn = turns.map(|turn| turn.occurred_at).min();
+        let count = first_turn
+            .map_or(asked_at.len(), |end| asked_at.partition_point(|asked| Some(*asked) <= end).saturating_sub(1));
+        if count > 0 && responses.answer_first(count) {
+            return Self::Answered;
+        }
+        let until = asked_at.get(count).copied();
+        let of_agents = agents.iter().filter_map(|key| sessions.get(key)).map(|parts| spent_until(until, parts));
+        Self::Partly(if count > 0 { of_agents.fold(Tokens::UNKNOWN, Tokens::plus) } else { Tokens::UNKNOWN })
+    }
+
+    /// What is left of the part of a total that no turn contains.
+    fn left_of(self, rest: Tokens) -> Tokens {
+        match self {
+            Self::Answered => rest.without(rest),
+            Self::Partly(of_agents) => rest.without(of_agents),
+        }
+    }
+}
+
+/// The tokens of the session of an agent until a time: those of its responses, else its largest total.
+fn spent_until(end: Option<Time>, parts: &[SessionPart]) -> Tokens {
+    let turns = Spent::of_turns(parts, |turn| end.is_none() || turn.occurred_at < end).tokens;
+    let has_turns = parts.iter().any(|part| part.session.has_counted_turns());
+    let totals = parts.iter().flat_map(|part| &part.session.totals).map(Total::tokens);
+    if has_turns || end.is_some() { turns } else { totals.max_by_key(|it| it.total()).unwrap_or_default() }
+}
+
+/// Removes from a session what its agents have.
+fn defer(parts: &mut [SessionPart], outer: &Outer, responses: &Responses, early: Early) {
+    let of_each: Vec<Spent> = parts.iter().map(|part| Spent::of([part])).collect();
+    let all = Spent::of(&*parts);
+    if let Some(provider) = &outer.delegation.provider {
+        remove_covered(parts, provider, responses);
+    }
+    let all_left = Spent::of(&*parts);
+    for (part, own) in parts.iter_mut().zip(of_each) {
+        // A total without turns is that of the turns in another copy.
+        let has_turns = own.tokens.total().is_some();
+        let (turns, left) = if has_turns { (own, Spent::of([&*part])) } else { (all, all_left) };
+        // The sums of a history are those of another session.
+        if !part.session.is_copied_history {
+            part.session.totals.iter_mut().for_each(|total| reduce(total, turns, left, early));
             part.session.totals.retain(|total| total.tokens().total() != Some(0) || total.cost.unwrap_or(0.0) > 0.0);
         }
     }
 }
 
-/// The sessions that started agents, each with its directory.
-fn outer_sessions(sessions: &Sessions) -> Vec<(SessionKey, String, Delegation)> {
-    let outer = |(key, parts): (&SessionKey, &Vec<SessionPart>)| {
-        let of_part = |part: &SessionPart| Some((part.session.cwd.clone()?, part.session.delegation.clone()?));
-        let (cwd, delegation) = parts.iter().find_map(of_part)?;
-        Some((key.clone(), cwd, delegation))
-    };
-    sessions.iter().filter_map(outer).collect()
+/// Takes off a total of all models, which contains `turns`, the turns that are not left, and their part of the rest.
+fn reduce(total: &mut Total, turns: Spent, turns_left: Spent, early: Early) {
+    let (all, rest) = (total.tokens(), total.tokens().without(turns.tokens));
+    let rest_left = early.left_of(rest);
+    let left = all.without(turns.tokens.minus(turns_left.tokens)).without(rest.minus(rest_left));
+    // The part of the cost that is of no turn is divided as the rest is, or as all tokens if there is none.
+    let share = if rest.total().unwrap_or(0) > 0 { share(rest_left, rest) } else { share(left, all) };
+    let cost = |own: f64| (own - turns.cost).max(0.0) * share + turns_left.cost;
+    total.cost = total.cost.map(cost);
+    if let [model] = total.models.as_mut_slice() {
+        model.tokens = left;
+        model.cost = model.cost.map(cost);
+    }
 }
 
-/// The sessions of the runtimes and directories of agents, with the times at which they started.
-struct Starts(HashMap<(String, String), Vec<(Time, SessionKey)>>);
+fn share(part: Tokens, whole: Tokens) -> f64 {
+    part.total().unwrap_or(0) as f64 / whole.total().unwrap_or(0).max(1) as f64
+}
 
-impl Starts {
-    fn of(sessions: &Sessions, outer: &[(SessionKey, String, Delegation)]) -> Self {
-        let wanted: HashSet<(&str, &str)> =
-            outer.iter().map(|(_, cwd, delegation)| (&*delegation.runtime, cwd.as_str())).collect();
-        let mut starts: HashMap<(String, String), Vec<(Time, SessionKey)>> = HashMap::default();
-        for (key, parts) in sessions {
-            for session in parts.iter().map(|part| &part.session) {
-                let Some((cwd, start)) = session.cwd.as_deref().zip(session.started_at) else { continue };
-                if wanted.contains(&(key.0.as_str(), cwd)) {
-                    starts.entry((key.0.clone(), cwd.to_owned())).or_default().push((start, key.clone()));
-                }
+/// The tokens and the cost of turns.
+#[derive(Clone, Copy)]
+struct Spent {
+    tokens: Tokens,
+    cost: f64,
+}
+
+impl Spent {
+    /// The turns of a session, those of several copies once.
+    fn of<'a>(parts: impl IntoIterator<Item = &'a SessionPart>) -> Self {
+        Self::of_turns(parts, |_| true)
+    }
+
+    fn of_turns<'a>(parts: impl IntoIterator<Item = &'a SessionPart>, is_counted: impl Fn(&Turn) -> bool) -> Self {
+        let mut places: HashMap<&Identity, usize> = HashMap::default();
+        let mut distinct: Vec<(Tokens, Option<f64>)> = Vec::new();
+        for turn in parts.into_iter().flat_map(|part| &part.session.turns).filter(|turn| is_counted(turn)) {
+            let (tokens, cost) = (turn.tokens.get(), turn.cost.as_deref().map(|cost| cost.total));
+            let next = distinct.len();
+            let is_named = turn.identity != Identity::Unique;
+            let place = if is_named { *places.entry(&turn.identity).or_insert(next) } else { next };
+            match distinct.get_mut(place) {
+                Some(known) => *known = (known.0.max(tokens), known.1.or(cost)),
+                None => distinct.push((tokens, cost)),
             }
         }
-        Self(starts)
-    }
-
-    fn of_agents(&self, cwd: &str, delegation: &Delegation) -> Vec<SessionKey> {
-        let starts = self.0.get(&(delegation.runtime.to_string(), cwd.to_owned()));
-        let started = starts.into_iter().flatten().filter(|(start, _)| delegation.may_have_started(*start));
-        let mut keys: Vec<SessionKey> = started.map(|(_, key)| key.clone()).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys
-    }
-}
-
-/// The tokens and the cost of the turns of a session.
-fn spent(parts: &[SessionPart]) -> (Tokens, f64) {
-    let turns = || parts.iter().flat_map(|part| &part.session.turns);
-    let cost = turns().filter_map(|turn| Some(turn.cost.as_deref()?.total)).sum();
-    (turns().fold(Tokens::UNKNOWN, |sum, turn| sum.plus(turn.tokens.get())), cost)
-}
-
-/// Takes tokens and a cost off a total of all models.
-fn reduce(total: &mut Total, tokens: Tokens, cost: f64) {
-    total.cost = total.cost.map(|own| (own - cost).max(0.0));
-    if let [model] = total.models.as_mut_slice() {
-        let left = model.tokens.minus(tokens);
-        model.tokens = left.zip(left, |count, _| count.map(|count| count.max(0)));
-        model.cost = model.cost.map(|own| (own - cost).max(0.0));
+        let tokens = distinct.iter().fold(Tokens::UNKNOWN, |sum, (tokens, _)| sum.plus(*tokens));
+        Self { tokens, cost: distinct.iter().filter_map(|(_, cost)| *cost).sum() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::session::{ModelTotal, SessionResult, Turn};
+    use crate::model::delegation::Delegation;
+    use crate::model::session::{ModelTotal, SessionResult};
 
     fn at(second: i64) -> Time {
         Time::from_micros(1_790_000_000_000_000 + second * 1_000_000)
@@ -128,7 +176,12 @@ mod tests {
     fn remaining(turns: &[(i64, i64)], total: i64, inner: &[SessionResult]) -> (Option<i64>, Option<i64>) {
         let mut outer = session("outer", "o", turns);
         let asked_at = vec![at(0), at(20), at(40)];
-        outer.delegation = Some(Delegation { provider: Some("agent-cli".into()), runtime: "agent".into(), asked_at });
+        outer.delegation = Some(Delegation {
+            provider: Some("agent-cli".into()),
+            runtime: "agent".into(),
+            asked_at,
+            ..Delegation::default()
+        });
         let tokens = Tokens { input: Some(total), ..Tokens::UNKNOWN };
         outer.totals = vec![Total { models: vec![ModelTotal { tokens, ..ModelTotal::default() }], ..Total::default() }];
         let mut sessions = Sessions::new();
@@ -144,7 +197,7 @@ mod tests {
             .flat_map(|part| &part.session.totals)
             .filter_map(|it| it.tokens().total())
             .reduce(|a, b| a + b);
-        (spent(&parts).0.total(), total)
+        (Spent::of(&parts).tokens.total(), total)
     }
 
     #[test]
@@ -157,6 +210,57 @@ mod tests {
         assert_eq!(remaining(&turns, 15, &[agent(&[(500, 9)])]), (Some(7), Some(15)));
         let elsewhere = SessionResult { cwd: Some("/other".to_owned()), ..agent(&[(5, 9)]) };
         assert_eq!(remaining(&turns, 15, &[elsewhere]), (Some(7), Some(15)));
-        assert_eq!(remaining(&[], 15, &[agent(&[(5, 9)])]), (None, None));
+    }
+
+    /// Without responses, a total is that of the agents only if they answered all requests.
+    #[test]
+    fn a_total_without_responses_is_not_that_of_one_agent() {
+        let agent = |id: &str, turns: &[(i64, i64)]| session("agent", id, turns);
+        assert_eq!(remaining(&[], 15, &[agent("i", &[(5, 9)])]), (None, Some(6)));
+        assert_eq!(remaining(&[], 15, &[agent("i", &[(5, 9), (22, 30)])]), (None, None));
+        let all = [agent("i", &[(5, 1)]), agent("j", &[(25, 1)]), agent("k", &[(41, 1)])];
+        assert_eq!(remaining(&[], 15, &all), (None, None));
+        assert_eq!(remaining(&[], 15, &[agent("i", &[(5, 1), (25, 1), (41, 1)])]), (None, None), "one agent for all");
+    }
+
+    /// The first request is from before the rows of requests: its tokens are in the total alone.
+    #[test]
+    fn agents_of_requests_without_a_row_have_a_part_of_the_total() {
+        let agent = |id: &str, turns: &[(i64, i64)]| session("agent", id, turns);
+        let turns = [(30, 2), (50, 4)];
+        assert_eq!(remaining(&turns, 15, &[agent("i", &[(5, 1)])]), (Some(6), Some(6)));
+        assert_eq!(remaining(&turns, 15, &[agent("i", &[(25, 1)])]), (Some(4), Some(13)));
+    }
+
+    /// A backup has a part of the turns, and a total of its own.
+    #[test]
+    fn the_turns_of_copies_are_taken_off_once() {
+        let total =
+            |parts: &[SessionPart], index: usize| parts[index].session.totals.first().map(|it| it.tokens().input);
+        let part = |turns: &[(i64, i64)], input: i64| {
+            let mut outer = session("outer", "o", turns);
+            for (index, turn) in outer.turns.iter_mut().enumerate() {
+                turn.identity = Identity::Session(index.to_string().into());
+            }
+            outer.delegation = Some(Delegation {
+                provider: Some("agent-cli".into()),
+                runtime: "agent".into(),
+                asked_at: vec![at(0), at(20)],
+                ..Delegation::default()
+            });
+            let tokens = Tokens { input: Some(input), ..Tokens::UNKNOWN };
+            let models = vec![ModelTotal { tokens, ..ModelTotal::default() }];
+            outer.totals = vec![Total { models, ..Total::default() }];
+            SessionPart { source: 0, session: outer, transferred_to: None, is_supplement: false }
+        };
+        let key = |runtime: &str| (runtime.to_owned(), "o".to_owned());
+        let agent = session("agent", "o", &[(5, 9), (25, 9)]);
+        let agent = SessionPart { source: 0, session: agent, transferred_to: None, is_supplement: false };
+        // The backup, the database, and an export without turns.
+        let parts = vec![part(&[(10, 4)], 104), part(&[(10, 4), (30, 2), (50, 1)], 107), part(&[], 107)];
+        let mut sessions: Sessions = [(key("agent"), vec![agent]), (key("outer"), parts)].into();
+        defer_to_started_agents(&mut sessions);
+        let parts = &sessions[&key("outer")];
+        assert_eq!([0, 1, 2].map(|index| total(parts, index)), [Some(Some(100)), Some(Some(101)), Some(Some(101))]);
     }
 }

@@ -23,16 +23,11 @@ pub struct Delegation {
     pub runtime: Symbol,
     /// When the session was asked, in order. The agent may have started after any of these times.
     pub asked_at: Vec<Time>,
+    /// The entrypoints of sessions of that runtime that a person started.
+    pub interactive: Vec<Symbol>,
 }
 
 impl Delegation {
-    /// Whether a session that began at this time may be that of the agent.
-    pub fn may_have_started(&self, session_start: Time) -> bool {
-        let next = self.asked_at.partition_point(|asked| *asked <= session_start);
-        let last = next.checked_sub(1).and_then(|index| self.asked_at.get(index));
-        last.is_some_and(|asked| session_start.since(*asked) <= START_MS)
-    }
-
     /// The links to the sessions that it may have started in this directory.
     pub fn links(&self, cwd: &str) -> impl Iterator<Item = u64> {
         let intervals =
@@ -41,13 +36,23 @@ impl Delegation {
     }
 }
 
+/// Whether a session that began at `start` may be that of the agent for a request at `asked`.
+pub fn may_have_started(asked: Time, start: Time) -> bool {
+    asked <= start && start.since(asked) <= START_MS
+}
+
+/// A directory without the separators at its end: two programs may write it with and without them.
+pub fn directory(cwd: &str) -> &str {
+    cwd.trim_end_matches(['/', '\\'])
+}
+
 /// The link of a session to those that may have started it for one of their requests.
 pub fn link_of_start(runtime: &str, cwd: &str, started_at: Time) -> u64 {
     start_link(runtime, cwd, interval(started_at))
 }
 
 fn start_link(runtime: &str, cwd: &str, interval: i64) -> u64 {
-    link("start", &format!("{runtime} {interval} {cwd}"))
+    link("start", &format!("{runtime} {interval} {}", directory(cwd)))
 }
 
 const fn interval(time: Time) -> i64 {
@@ -63,10 +68,13 @@ mod tests {
         let at = |second: i64| Time::from_micros(1_790_000_000_000_000 + second * 1_000_000);
         let delegation = Delegation { asked_at: vec![at(10), at(500)], ..Delegation::default() };
         for (start, expected) in [(9, false), (10, true), (70, true), (71, false), (499, false), (530, true)] {
-            assert_eq!(delegation.may_have_started(at(start)), expected, "{start}");
-            let link = link_of_start("", "/work", at(start));
-            let is_linked = delegation.links("/work").any(|it| it == link);
-            assert!(is_linked || !expected, "{start}");
+            let may_have_started = delegation.asked_at.iter().any(|asked| may_have_started(*asked, at(start)));
+            assert_eq!(may_have_started, expected, "{start}");
+            for (one, other) in [("/work", "/work"), ("/work/", "/work"), ("C:\\work", "C:\\work\\")] {
+                let link = link_of_start("", one, at(start));
+                let is_linked = delegation.links(other).any(|it| it == link);
+                assert!(is_linked || !expected, "{start} {one} {other}");
+            }
         }
     }
 }

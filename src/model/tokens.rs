@@ -83,6 +83,37 @@ impl Tokens {
     pub fn minus(self, other: Self) -> Self {
         self.zip(other, |a, b| a.map(|a| a - b.unwrap_or(0)))
     }
+
+    /// What is left if `other` is taken off: of each kind as far as it goes, and the rest of the other kinds. Two counts of the same
+    /// requests may divide their prompts otherwise.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        let mut left = self;
+        let mut rest = 0;
+        let kinds = [
+            (&mut left.input, other.input),
+            (&mut left.cache_read, other.cache_read),
+            (&mut left.cache_write, other.cache_write),
+            (&mut left.output, other.output),
+        ];
+        for (own, other) in kinds {
+            rest += take(own, other.unwrap_or(0));
+        }
+        for own in [&mut left.input, &mut left.cache_read, &mut left.cache_write, &mut left.output] {
+            rest = take(own, rest);
+        }
+        left.cache_write_1h = left.cache_write_1h.min(left.cache_write);
+        left.reasoning = left.reasoning.min(left.output);
+        left
+    }
+}
+
+/// Takes so many tokens off a count. Returns how many it did not have.
+fn take(count: &mut Option<i64>, tokens: i64) -> i64 {
+    let Some(own) = count else { return tokens };
+    let taken = tokens.clamp(0, (*own).max(0));
+    *own -= taken;
+    tokens - taken
 }
 
 /// [`Tokens`] of a row, in half the memory.
@@ -116,5 +147,30 @@ pub const fn add(a: Option<i64>, b: Option<i64>) -> Option<i64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.saturating_add(b)),
         (one, None) | (None, one) => one,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_that_another_kind_counts_are_taken_off() {
+        let tokens = |input, output, cache_read| Tokens { input, output, cache_read, ..Tokens::UNKNOWN };
+        let all = tokens(Some(100), Some(20), Some(30));
+        for (other, expected) in [
+            (tokens(Some(40), Some(5), None), (Some(60), Some(15), Some(30))),
+            // All of the prompt is input there.
+            (tokens(Some(120), Some(5), None), (Some(0), Some(15), Some(10))),
+            (tokens(Some(10), Some(5), Some(50)), (Some(70), Some(15), Some(0))),
+            (tokens(Some(900), Some(90), None), (Some(0), Some(0), Some(0))),
+            (Tokens::UNKNOWN, (Some(100), Some(20), Some(30))),
+        ] {
+            let left = all.without(other);
+            assert_eq!((left.input, left.output, left.cache_read), expected, "{other:?}");
+        }
+        assert_eq!(Tokens::UNKNOWN.without(all), Tokens::UNKNOWN);
+        let reasoning = Tokens { output: Some(9), reasoning: Some(8), ..Tokens::UNKNOWN };
+        assert_eq!(reasoning.without(tokens(None, Some(4), None)).reasoning, Some(5));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::{HashMap, HashSet};
 
-use super::signature::{Beginning, Spent, beginning, first_calls, global_calls, is_global, is_unnamed_run, spending};
+use super::signature::{Beginning, Spent, beginning, first_calls, global_calls, is_global, spending};
 use crate::ledger::part::{SessionKey, SessionPart, Sessions};
 use crate::ledger::views::{View, view};
 use crate::model::id_hash::IdHash;
@@ -34,23 +34,6 @@ pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionK
         Some((key.clone(), found?.clone()))
     };
     conversions.into_iter().filter_map(find).collect()
-}
-
-/// Outputs of runs that do not state the id of their session: each with the session that has their messages or calls, if that is present.
-pub(super) fn runs_without_an_id(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
-    let are_runs = |parts: &[SessionPart]| parts.iter().all(|part| is_unnamed_run(&part.session));
-    let (runs, others): (Vec<_>, Vec<_>) = sessions.iter().partition(|(_, parts)| are_runs(parts));
-    if runs.is_empty() || others.is_empty() {
-        return Vec::new();
-    }
-    let logs = logs_without_conversions(&others);
-    let find = |(key, parts): (&SessionKey, &Vec<SessionPart>)| {
-        let runs = || parts.iter().map(|part| &part.session);
-        let found = runs().find_map(|run| logs.of_same_messages(run));
-        let found = found.or_else(|| runs().find_map(|run| logs.of_same_calls(run, sessions)))?;
-        (found.0 == key.0).then(|| (key.clone(), found.clone()))
-    };
-    runs.into_iter().filter_map(find).collect()
 }
 
 /// The logs of these sessions, without conversions and counts of a proxy.
@@ -119,7 +102,7 @@ impl<'a> Logs<'a> {
     }
 
     /// The session with the most of the conversion's messages. A copied history has them, too: it comes last.
-    fn of_same_messages(&self, conversion: &SessionResult) -> Option<&'a SessionKey> {
+    pub(super) fn of_same_messages(&self, conversion: &SessionResult) -> Option<&'a SessionKey> {
         let mut counts: BTreeMap<&SessionKey, (usize, usize)> = BTreeMap::new();
         for message in &conversion.messages {
             for (key, session, _) in self.at(self.by_message.get(message)) {
@@ -134,7 +117,7 @@ impl<'a> Logs<'a> {
     /// The session with the most calls of the conversion's main agent, and at least four fifths of them. A fork repeats
     /// calls of an earlier session, and the session around a subagent contains the subagent's calls, but both have
     /// others too.
-    fn of_same_calls(&self, conversion: &SessionResult, sessions: &Sessions) -> Option<&'a SessionKey> {
+    pub(super) fn of_same_calls(&self, conversion: &SessionResult, sessions: &Sessions) -> Option<&'a SessionKey> {
         let logs = global_calls(conversion).flat_map(|call| self.at(self.by_call.get(call)));
         let logs = logs.filter(|(_, session, _)| !are_apart(session, conversion));
         let candidates: BTreeSet<&SessionKey> = logs.map(|(key, ..)| *key).collect();

@@ -5,10 +5,11 @@
 mod contained;
 mod conversions;
 mod proxied;
+mod runs;
 mod sessions;
 mod signature;
 
 pub(super) use contained::join_contained;
 pub(super) use proxied::defer_to_sessions_of_run;
 pub(super) use sessions::join_sessions;
-pub(super) use signature::{first_calls, global_calls, links};
+pub(super) use signature::{first_calls, global_calls, is_global, links};

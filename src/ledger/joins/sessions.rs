@@ -7,8 +7,9 @@ use std::mem;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use super::conversions::{are_conversions, conversions_with_other_names, runs_without_an_id};
+use super::conversions::{are_conversions, conversions_with_other_names};
 use super::proxied::proxied_with_their_session;
+use super::runs::{runs_in_other_runs, runs_without_an_id};
 use crate::base::time::Time;
 use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
 use crate::ledger::views::{View, view};
@@ -21,6 +22,7 @@ pub(in crate::ledger) fn join_sessions(sessions: &mut Sessions) -> HashMap<Sessi
     for find in [
         cut_before_their_id,
         copies_of_other_runtimes,
+        runs_in_other_runs,
         runs_without_an_id,
         conversions_with_other_names,
         proxied_with_their_session,

@@ -49,7 +49,7 @@ pub(in crate::ledger) fn global_calls(session: &SessionResult) -> impl Iterator<
 
 /// Whether a call id is random or a time, and not a counter: it contains a long word of letters and digits, or a long
 /// number.
-pub(super) fn is_global(call_id: &str) -> bool {
+pub(in crate::ledger) fn is_global(call_id: &str) -> bool {
     const SHORTEST_WORD: usize = 8;
     const SHORTEST_NUMBER: usize = 12;
     call_id.split(|character: char| !character.is_ascii_alphanumeric()).any(|word| {

@@ -13,7 +13,7 @@ use crate::base::rows::Rows;
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
-use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
+use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only, move_to_original};
 use crate::model::session::{Capabilities, ToolCall};
 
 /// Gives each response that several sessions contain to one of them, with its prompts, calls, changes and events.
@@ -86,8 +86,27 @@ impl Owners {
         }
         let keys: Rows<&SessionKey> = sessions.keys().collect();
         let aliases = aliases.into_iter().map(|(alias, owner)| (keys[alias].clone(), keys[owner].clone())).collect();
-        sessions.retain(|_, parts| parts.iter().any(|part| part.transferred_to.is_none() || part.row_count() > 0));
+        self.remove_copies(sessions);
         aliases
+    }
+
+    /// Removes the sessions without any row of their own. What others state about them is about the owner of their last response.
+    fn remove_copies(&self, sessions: &mut Sessions) {
+        let keys: Rows<&SessionKey> = sessions.keys().collect();
+        let has_rows = |parts: &[SessionPart]| parts.iter().any(|it| it.transferred_to.is_none() || it.row_count() > 0);
+        let owner = |(session, (key, parts)): (usize, (&SessionKey, &Vec<SessionPart>))| {
+            let numbers = self.numbers[session].iter().flat_map(PartNumbers::all);
+            let owner = numbers.filter_map(|number| self.foreign_owner(session, number)).last();
+            (!has_rows(parts)).then(|| (key.clone(), owner.map(|owner| (keys[owner.session].clone(), owner.source))))
+        };
+        let copies: Vec<_> = sessions.iter().enumerate().filter_map(owner).collect();
+        for (key, owner) in copies {
+            let parts = sessions.remove(&key).unwrap_or_default();
+            let original = owner.and_then(|(key, source)| Some((sessions.get_mut(&key)?, source)));
+            if let Some((original, source)) = original {
+                parts.into_iter().for_each(|part| move_to_original(part, original, source));
+            }
+        }
     }
 
     /// The parents of sessions that begin with the history of another one and do not name it: the session that owns the last of the

@@ -29,6 +29,10 @@ pub(super) struct Part {
     pub(super) last: Last,
     /// Whether goose gave ids to the model's messages, as it does when it imports them without any.
     pub(super) has_given_ids: bool,
+    /// The times of the user's messages, without results.
+    pub(super) asked_at: Vec<Time>,
+    /// The first prompt after a message of the model: the request before it was complete.
+    pub(super) next_prompt: Option<Time>,
     answer: Answer,
 }
 
@@ -41,6 +45,8 @@ impl Part {
             first_message: None,
             last: Last::Work,
             has_given_ids: false,
+            asked_at: Vec::new(),
+            next_prompt: None,
             answer: Answer::default(),
         }
     }
@@ -81,8 +87,15 @@ impl Part {
         let find = |kind: &str| blocks.iter().find(|block| block.kind.as_str() == kind);
         let text_block = find("text");
         let text = text_block.map_or("", |block| block.text.as_str());
-        let is_typed = (text_block.is_some() || find("image").is_some()) && find("toolResponse").is_none();
+        let is_result = find("toolResponse").is_some();
+        if !is_result {
+            self.asked_at.extend(message.time);
+        }
+        let is_typed = (text_block.is_some() || find("image").is_some()) && !is_result;
         if is_typed && !message.is_hidden && !self.is_subagent && !own_texts::is_prompt(text) {
+            if self.has_answers {
+                self.next_prompt = self.next_prompt.or(message.time);
+            }
             // An imported message gets another id: time and text are its identity.
             let identity = hashed_id(format!("{:?} {text}", message.time.map(Time::micros)).as_bytes());
             let identity = Identity::Session(identity.into());

@@ -10,13 +10,15 @@
 //!
 //! `goose run --output-format stream-json`: `message` with a message of goose, `notification` with `extension_id`, `error`, and at the
 //! end `complete` with the counts. `--output-format json`: an object with `messages` and `metadata`, whose `status` is `completed` or
-//! `error`. Recognised by these keys and the blocks of the messages. From goose's source.
+//! `error`. Recognised by these keys and the blocks of the messages: an `error`, or a `complete` with `total_tokens` only, is not
+//! recognised alone. From goose's source.
 //!
 //! - The id is a hash of the first message with its time. An answer is in several messages of one id. Messages are read as those of
 //!   `goose-db`; the stream has no prompts. Messages after a `complete` are those of another run.
 //! - Tokens and the cost are those of the session, in a row of grain `session`. Where the session's database, file or export is
-//!   present, they do not count. Of several objects of one session, the largest sums count; a resumed run in the stream has nothing in
-//!   common with the runs before, so that its sums count again.
+//!   present, they do not count. Of several outputs of one session, the largest sums count: outputs that begin with the same message, or
+//!   of which one has all messages of the other. A resumed run in the stream alone has nothing in common with the runs before, so that
+//!   its sums count again.
 //! - Status: `error` if there is an `error`, if the status is `error`, or if goose ended the run (`max_turns`); `success` after
 //!   `complete` or `completed`; else `incomplete`.
 
@@ -48,8 +50,8 @@ pub(crate) const RUN: Adapter = Adapter {
     claims: |probe| match probe.kind() {
         "message" => 6 * u32::from(is_message(&probe.object("message")) && has_only(probe, &["type", "message"])),
         "notification" => 3 * u32::from(probe.has("extension_id") && (probe.has("log") || probe.has("progress"))),
-        "error" => u32::from(has_only(probe, &["type", "error"])),
-        "complete" => 2 * u32::from(probe.has("total_tokens") && probe.keys().all(|key| COMPLETE.contains(&key))),
+        // An `error` claims nothing, and neither does a `complete` of older versions: other programs write the same.
+        "complete" => 2 * u32::from(is_complete(probe)),
         _ => 6 * u32::from(is_output(probe)),
     },
     parse: fold::<Run>,
@@ -65,6 +67,11 @@ const COMPLETE: [&str; 7] = [
     "cache_write_input_tokens",
     "cost_usd",
 ];
+
+fn is_complete(probe: &Probe<'_>) -> bool {
+    let has_counts = probe.has_all(&["total_tokens", "input_tokens", "output_tokens"]);
+    has_counts && probe.keys().all(|key| COMPLETE.contains(&key))
+}
 
 fn has_only(probe: &Probe<'_>, keys: &[&str]) -> bool {
     probe.has_all(keys) && probe.keys().count() == keys.len()
@@ -133,7 +140,7 @@ impl Fold for Run {
                 }
                 self.message(event.message, line.number, damage);
             }
-            "error" => {
+            "error" if event.error.is_some() => {
                 let conversation = self.conversation(line.bytes, line.number);
                 let at = At { line: line.number, time: conversation.builder.session.ended_at };
                 conversation.builder.fail(None, event.error.as_str());

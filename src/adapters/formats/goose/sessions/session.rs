@@ -1,5 +1,7 @@
 //! One session of goose while its rows or lines are read.
 
+use std::mem;
+
 use super::providers::agent_of;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::formats::goose::part::Part;
@@ -31,8 +33,8 @@ pub(super) struct Session {
     accumulated: (Tokens, Option<f64>),
     /// The last request, for sessions without sums.
     last_request: Tokens,
-    /// The times of the user's messages.
-    asked_at: Vec<Time>,
+    /// The first request with a row in the usage ledger.
+    first_request: Option<Time>,
 }
 
 impl Session {
@@ -48,7 +50,7 @@ impl Session {
             provider: None,
             accumulated: (Tokens::UNKNOWN, None),
             last_request: Tokens::UNKNOWN,
-            asked_at: Vec::new(),
+            first_request: None,
         }
     }
 
@@ -82,6 +84,7 @@ impl Session {
         let tokens = Usage::of(record).tokens(damage);
         let time = record.created_timestamp.0;
         let row = record.id.text();
+        self.first_request = self.first_request.into_iter().chain(time).min();
         let builder = &mut self.own.builder;
         builder.extend_to(time);
         if record.is_compaction.0 == Some(1.0) {
@@ -110,9 +113,6 @@ impl Session {
             history.message(message, line, damage);
             return;
         }
-        if message.role == "user" {
-            self.asked_at.extend(message.time);
-        }
         self.own.message(message, line, damage);
     }
 
@@ -130,10 +130,11 @@ impl Session {
         let agent = self.provider.as_deref().and_then(agent_of);
         let own = &mut self.own.builder.session;
         own.under_reports |= agent.is_some();
-        own.delegation = agent.map(|runtime| Delegation {
+        own.delegation = agent.map(|agent| Delegation {
             provider: self.provider.clone(),
-            runtime: runtime.into(),
-            asked_at: std::mem::take(&mut self.asked_at),
+            runtime: agent.runtime.into(),
+            asked_at: mem::take(&mut self.own.asked_at),
+            interactive: agent.interactive.iter().map(|entrypoint| Symbol::new(entrypoint)).collect(),
         });
         let mut last_request = self.last_request();
         let Some(history) = self.history.take() else {
@@ -145,9 +146,7 @@ impl Session {
         copied.is_copied_history = true;
         copied.cwd.clone_from(&self.own.builder.session.cwd);
         copied.parent_session_id.clone_from(&self.own.builder.session.parent_session_id);
-        // A copied session begins at 0, an imported one with the sums of the other session. Without a row for each request, nothing
-        // shows how much of them an imported session that went on spent itself.
-        let has_copied_sums = !self.own.has_answers || !self.own.builder.session.turns.is_empty();
+        let has_copied_sums = self.has_copied_sums();
         let totals = if has_copied_sums { Vec::new() } else { self.totals() };
         if has_copied_sums {
             copied.totals = self.copied_total(copied.started_at).into_iter().collect();
@@ -162,6 +161,15 @@ impl Session {
         let is_empty = !has_rows && own.events.is_empty() && own.totals.is_empty();
         let own = (!is_empty).then_some(own);
         [copied].into_iter().chain(own).collect()
+    }
+
+    /// Whether the sums beyond the rows of requests are those of the session from which this one was imported. A copied session begins at
+    /// 0, an imported one with the sums of the other session. Where requests of its own have no row, nothing shows how much of the sums
+    /// they are.
+    fn has_copied_sums(&self) -> bool {
+        // The first row is written after the answer of its request.
+        let is_before_rows = || self.own.next_prompt.zip(self.first_request).is_some_and(|(prompt, row)| prompt < row);
+        !self.own.has_answers || (!self.own.builder.session.turns.is_empty() && !is_before_rows())
     }
 
     fn finish_own(self, totals: Vec<Total>, last_request: Option<Box<Turn>>) -> SessionResult {
@@ -225,6 +233,8 @@ impl Session {
         is_any.then(|| Total {
             line: self.line,
             key: format!("goose {} copied {:?}", self.id(), first_message.map(Time::micros)),
+            // When they were copied: what the other session spent later is not in them.
+            started_at: self.created_at,
             cost,
             models: vec![ModelTotal { tokens, cost, ..ModelTotal::default() }],
             covers_subagents: true,
