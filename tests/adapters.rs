@@ -2,6 +2,7 @@
 
 mod aider;
 mod antigravity;
+mod atif;
 mod attribution;
 mod claude;
 mod claude_programs;

@@ -7,7 +7,9 @@ use std::mem;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use super::conversions::{are_conversions, conversions_with_other_names, runs_without_an_id};
+use super::conversions::{
+    are_conversions, beginnings_of_conversions, conversions_with_other_names, runs_without_an_id,
+};
 use super::proxied::proxied_with_their_session;
 use crate::base::time::Time;
 use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
@@ -22,6 +24,7 @@ pub(in crate::ledger) fn join_sessions(sessions: &mut Sessions) -> HashMap<Sessi
         cut_before_their_id,
         copies_of_other_runtimes,
         runs_without_an_id,
+        beginnings_of_conversions,
         conversions_with_other_names,
         proxied_with_their_session,
     ] {
