@@ -83,6 +83,9 @@ fn of_session(session: &SessionResult) -> usize {
         messages,
         is_copied_history: _,
         delegation,
+        attempts,
+        inherits_total: _,
+        has_disputed_totals: _,
     } = session;
     let own = [
         runtime_version,
@@ -125,6 +128,7 @@ fn of_session(session: &SessionResult) -> usize {
         delegates.iter().map(|(provider, id)| NAME + of_word(provider) + id.len()).sum(),
         of_offer(offer),
         messages.len() * size_of::<IdHash>() * 2,
+        attempts.iter().map(|attempt| NAME + attempt.steps.len() * size_of::<u64>()).sum(),
         delegation.as_ref().map_or(0, |it| NAME + it.asked_at.len() * size_of::<Time>()),
     ]
     .into_iter()
