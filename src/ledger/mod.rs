@@ -7,7 +7,8 @@
 //! part             what one file contains of one session
 //! duplicates       copies of files and of recordings
 //! joins            sessions that appear under several ids or runtimes
-//! precedence       summaries of runs, programs that run another agent, logs of earlier versions
+//! precedence       summaries of runs, programs that run another agent
+//! migrated         sessions that an earlier version of the runtime began
 //! views            several views of one session: the most detailed one provides the rows
 //! threads          names of responses that forks repeat
 //! copied_histories histories that a session copied from another one
@@ -43,6 +44,7 @@ mod metered;
 mod ownership;
 mod parents;
 mod part;
+mod migrated;
 mod precedence;
 mod renumber;
 mod settle;

@@ -1,5 +1,6 @@
 //! The totals that the logs of one session state, each process, thread and run counted once.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::{HashMap, HashSet, HashSetExt as _};
@@ -58,6 +59,13 @@ fn add_to(sum: &mut ModelTotal, total: &ModelTotal) {
     sum.cost = add_money(sum.cost, total.cost);
 }
 
+/// The sums over an absent log in one of the files: each file contains all of them, as of its time. The larger ones are later.
+fn largest_migrated(files: BTreeMap<usize, Vec<Total>>) -> Vec<(usize, Total)> {
+    let size = |totals: &[Total]| totals.iter().filter_map(|total| total.tokens().total()).sum::<i64>();
+    let largest = files.into_iter().max_by_key(|(source, totals)| (size(totals), Reverse(*source)));
+    largest.into_iter().flat_map(|(source, totals)| totals.into_iter().map(move |total| (source, total))).collect()
+}
+
 impl StatedTotals {
     /// Adds up the totals of all files. Each list has the index of its file. Marks the responses in `rows` that no total can contain.
     /// `recorded` are the files with totals of a process, each with the index of a row that it contains.
@@ -73,6 +81,7 @@ impl StatedTotals {
         let mut processes: Vec<Process> = Vec::new();
         let mut threads = Vec::new();
         let mut saved = Vec::new();
+        let mut migrated: BTreeMap<usize, Vec<Total>> = BTreeMap::new();
         for (source, stated) in files {
             let mut processes_of_file: Vec<Process> = Vec::new();
             let mut runs_of_file: HashMap<[Option<i64>; 4], usize> = HashMap::default();
@@ -99,8 +108,9 @@ impl StatedTotals {
                         }
                     }
                     TotalKind::Migrated => {
-                        if keys.insert(total.key.clone()) {
-                            totals.migrated.push((source, total));
+                        let of_file = migrated.entry(source).or_default();
+                        if of_file.iter().all(|other| other.key != total.key) {
+                            of_file.push(total);
                         }
                     }
                     TotalKind::Process => {
@@ -130,6 +140,7 @@ impl StatedTotals {
             totals.add_process(it.source, it.total);
         }
         totals.steps.extend(thread_steps(threads));
+        totals.migrated = largest_migrated(migrated);
         totals
     }
 
@@ -230,6 +241,19 @@ mod tests {
             let files = files.into_iter().enumerate().collect();
             assert_eq!(StatedTotals::of_files(files, &mut [], &[]).steps.len(), expected);
         }
+    }
+
+    #[test]
+    fn of_states_of_a_migrated_log_the_largest_counts() {
+        let sum = |input: i64| total(&format!("sum {input}"), TotalKind::Migrated, input);
+        for files in [vec![vec![sum(10)], vec![sum(30)]], vec![vec![sum(30)], vec![sum(10), sum(10)], vec![sum(30)]]] {
+            let files = files.into_iter().enumerate().collect();
+            let totals = StatedTotals::of_files(files, &mut [], &[]);
+            let sums: Vec<_> = totals.migrated.iter().map(|(_, total)| total.tokens().input).collect();
+            assert_eq!(sums, [Some(30)]);
+        }
+        let both = StatedTotals::of_files(vec![(0, vec![sum(10), sum(30)])], &mut [], &[]);
+        assert_eq!(both.migrated.len(), 2, "sums of one file");
     }
 
     #[test]
