@@ -1,5 +1,4 @@
-//! What other logs bill: turns that another program ran (docs/accounting.md#programs-that-run-another-agent), and sums of subagents
-//! that have sessions of their own.
+//! What other logs bill: turns that another program ran (docs/accounting.md#programs-that-run-another-agent).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,24 +52,6 @@ pub(super) fn defer_to_delegates(sessions: &mut Sessions, delegates: &Delegates)
         let Some(parts) = sessions.get_mut(key).filter(|_| !logs.is_empty()) else { continue };
         for (provider, responses) in &logs {
             remove_covered(parts, provider, responses);
-        }
-    }
-}
-
-/// Removes totals of subagents where the log of a session names this one as its parent: see docs/accounting.md#subagents.
-pub(super) fn defer_to_children(sessions: &mut Sessions) {
-    let states_children = |part: &SessionPart| part.session.totals.iter().any(|total| total.is_of_subagents);
-    if !sessions.values().flatten().any(states_children) {
-        return;
-    }
-    let parent = |((runtime, _), parts): (&SessionKey, &Vec<SessionPart>)| {
-        let parent = parts.iter().find_map(|part| part.session.parent_session_id.clone())?;
-        parts.iter().any(|part| part.session.has_tokens()).then(|| (runtime.clone(), parent))
-    };
-    let parents: HashSet<SessionKey> = sessions.iter().filter_map(parent).collect();
-    for (_, parts) in sessions.iter_mut().filter(|(key, _)| parents.contains(*key)) {
-        for part in parts {
-            part.session.totals.retain(|total| !total.is_of_subagents);
         }
     }
 }
@@ -149,41 +130,7 @@ pub(super) fn remove_covered(parts: &mut [SessionPart], provider: &Symbol, respo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::session::{ModelTotal, Tokens, Total, Turn};
-
-    /// The sums of subagents count only where none of their sessions is present.
-    #[test]
-    fn sums_of_subagents_give_way_to_their_sessions() {
-        let total = |key: &str, is_of_subagents| Total {
-            key: key.to_owned(),
-            models: vec![ModelTotal { tokens: Tokens { input: Some(1), ..Tokens::UNKNOWN }, ..ModelTotal::default() }],
-            is_of_subagents,
-            ..Total::default()
-        };
-        let keys = |child: Option<(&'static str, bool)>| {
-            let outer =
-                SessionResult { totals: vec![total("own", false), total("sub", true)], ..session("r", "o", &[]) };
-            let child = child.map(|(runtime, has_counts)| SessionResult {
-                parent_session_id: Some("o".to_owned()),
-                totals: if has_counts { vec![total("own", false)] } else { Vec::new() },
-                ..session(runtime, "c", &[])
-            });
-            let mut sessions = Sessions::new();
-            for session in [Some(outer), child].into_iter().flatten() {
-                let key = (session.runtime.clone().into_owned(), session.session_id.clone());
-                let part = SessionPart { source: 0, session, transferred_to: None, is_supplement: false };
-                sessions.entry(key).or_default().push(part);
-            }
-            defer_to_children(&mut sessions);
-            let parts = sessions.remove(&("r".to_owned(), "o".to_owned())).unwrap_or_default();
-            let totals = parts.iter().flat_map(|part| &part.session.totals);
-            totals.map(|total| total.key.clone()).collect::<Vec<_>>()
-        };
-        assert_eq!(keys(None), ["own", "sub"]);
-        assert_eq!(keys(Some(("r", true))), ["own"]);
-        assert_eq!(keys(Some(("r", false))), ["own", "sub"], "a log without counts");
-        assert_eq!(keys(Some(("other", true))), ["own", "sub"], "another runtime");
-    }
+    use crate::model::session::{Tokens, Turn};
 
     fn session(runtime: &'static str, id: &str, turns: &[(i64, &str)]) -> SessionResult {
         let turn = |(second, provider): &(i64, &str)| {

@@ -16,7 +16,8 @@
 //! ownership        responses that several sessions contain
 //! event_id         which events are copies of each other
 //! merge            the parts of a session -> its rows
-//! delegates        turns that another program ran, sums of subagents
+//! delegates        turns that another program ran
+//! subagent_sums    sums of subagents that have sessions of their own
 //! started_agents   turns that agents ran whose sessions are not named
 //! metered          requests with all counts, beside logs that leave some out
 //! totals           totals that logs state, against the responses
@@ -41,14 +42,15 @@ mod joins;
 mod links;
 mod merge;
 mod metered;
+mod migrated;
 mod ownership;
 mod parents;
 mod part;
-mod migrated;
 mod precedence;
 mod renumber;
 mod settle;
 mod started_agents;
+mod subagent_sums;
 mod threads;
 mod totals;
 pub mod trees;
