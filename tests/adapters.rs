@@ -13,6 +13,7 @@ mod codex;
 mod copilot;
 mod crush;
 mod cursor;
+mod droid;
 mod gemini;
 mod gh_aw;
 mod goose;

@@ -18,6 +18,7 @@
 //! merge            the parts of a session -> its rows
 //! delegates        turns that another program ran
 //! subagent_sums    sums of subagents that have sessions of their own
+//! inherited_totals totals that begin with that of another session
 //! started_agents   turns that agents ran whose sessions are not named
 //! metered          requests with all counts, beside logs that leave some out
 //! totals           totals that logs state, against the responses
@@ -38,6 +39,7 @@ mod duplicates;
 mod event_id;
 mod grouping;
 pub mod history;
+mod inherited_totals;
 mod joins;
 mod links;
 mod merge;

@@ -12,6 +12,7 @@ use super::copied_histories::drop_copied_histories;
 use super::copied_names::name_copies;
 use super::delegates::{defer_to_delegates, take_delegates};
 use super::duplicates::{RowOrigin, drop_copied_recordings, mark_equal_files, mark_files_without_rows};
+use super::inherited_totals::subtract_inherited_totals;
 use super::joins::{defer_to_sessions_of_run, join_contained, join_sessions};
 use super::merge::MergedSession;
 use super::metered::join_metered;
@@ -60,6 +61,7 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     defer_to_provider(&mut sessions);
     defer_to_delegates(&mut sessions, &delegates);
     defer_to_started_agents(&mut sessions);
+    subtract_inherited_totals(&mut sessions);
     name_by_first_thread(&mut sessions);
     name_copies(&mut sessions);
     renamed.extend(give_each_response_to_one_session(&mut sessions));
