@@ -2,6 +2,7 @@
 
 mod aider;
 mod antigravity;
+mod atif;
 mod attribution;
 mod claude;
 mod claude_programs;
@@ -13,6 +14,7 @@ mod copilot;
 mod copilot_chat;
 mod crush;
 mod cursor;
+mod droid;
 mod gemini;
 mod gh_aw;
 mod goose;

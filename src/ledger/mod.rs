@@ -7,7 +7,8 @@
 //! part             what one file contains of one session
 //! duplicates       copies of files and of recordings
 //! joins            sessions that appear under several ids or runtimes
-//! precedence       summaries of runs, programs that run another agent, logs of earlier versions
+//! precedence       summaries of runs, programs that run another agent
+//! migrated         sessions that an earlier version of the runtime began
 //! views            several views of one session: the most detailed one provides the rows
 //! threads          names of responses that forks repeat
 //! copied_histories histories that a session copied from another one
@@ -15,7 +16,9 @@
 //! ownership        responses that several sessions contain
 //! event_id         which events are copies of each other
 //! merge            the parts of a session -> its rows
-//! delegates        turns that another program ran, sums of subagents
+//! delegates        turns that another program ran
+//! subagent_sums    sums of subagents that have sessions of their own
+//! inherited_totals totals that begin with that of another session
 //! started_agents   turns that agents ran whose sessions are not named
 //! metered          requests with all counts, beside logs that leave some out
 //! totals           totals that logs state, against the responses
@@ -36,10 +39,12 @@ mod duplicates;
 mod event_id;
 mod grouping;
 pub mod history;
+mod inherited_totals;
 mod joins;
 mod links;
 mod merge;
 mod metered;
+mod migrated;
 mod ownership;
 mod parents;
 mod part;
@@ -47,6 +52,7 @@ mod precedence;
 mod renumber;
 mod settle;
 mod started_agents;
+mod subagent_sums;
 mod threads;
 mod totals;
 pub mod trees;

@@ -1,5 +1,4 @@
-//! Precedence where logs of different programs report the same work: summaries of runs, programs that run other agents,
-//! and sessions that another version of the runtime began.
+//! Precedence where logs of different programs report the same work: summaries of runs, and programs that run other agents.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -36,42 +35,6 @@ pub(super) fn reduce_run_summaries(parts: &mut [SessionPart]) {
         part.transferred_to = Some(source);
     }
     parts.sort_by_key(is_summary);
-}
-
-/// Removes what a session repeats of a log that an earlier version of the runtime kept in another format, where that log is present:
-/// see docs/accounting.md#migrated-sessions.
-pub(super) fn defer_to_earlier_logs(sessions: &mut Sessions) {
-    let is_migrated = |part: &SessionPart| part.session.capabilities.has(Capabilities::MIGRATED);
-    for parts in sessions.values_mut() {
-        let Some(format) = parts.iter().find(|part| is_migrated(part)).map(|part| part.session.format.clone()) else {
-            continue;
-        };
-        let is_earlier = |part: &&SessionPart| {
-            part.session.format != format && part.session.capabilities.has(Capabilities::KEPT_BY_RUNTIME)
-        };
-        let source_with = |shows: fn(&SessionResult) -> bool| {
-            let mut with = parts.iter().filter(is_earlier).filter(|part| shows(&part.session));
-            with.next().map(|part| part.source)
-        };
-        let with_turns = source_with(SessionResult::has_counted_turns);
-        let with_prompts = source_with(|session| !session.prompts.is_empty());
-        let with_calls = source_with(|session| !session.tool_calls.is_empty());
-        for part in parts.iter_mut().filter(|part| is_migrated(part)) {
-            let session = &mut part.session;
-            if with_turns.is_some() {
-                session.totals.clear();
-            }
-            if with_prompts.is_some() {
-                session.prompts.clear();
-            }
-            if with_calls.is_some() {
-                session.tool_calls = Rows::default();
-                session.file_changes = Rows::default();
-                session.events = Rows::default();
-            }
-            part.transferred_to = part.transferred_to.or(with_turns).or(with_prompts).or(with_calls);
-        }
-    }
 }
 
 /// Removes tokens and calls from the session of a program that ran another agent, if the log of the agent's own session

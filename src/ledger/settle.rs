@@ -10,16 +10,19 @@
 
 use super::copied_histories::drop_copied_histories;
 use super::copied_names::name_copies;
-use super::delegates::{defer_to_children, defer_to_delegates, take_delegates};
+use super::delegates::{defer_to_delegates, take_delegates};
 use super::duplicates::{RowOrigin, drop_copied_recordings, mark_equal_files, mark_files_without_rows};
+use super::inherited_totals::subtract_inherited_totals;
 use super::joins::{defer_to_sessions_of_run, join_contained, join_sessions};
 use super::merge::MergedSession;
 use super::metered::join_metered;
+use super::migrated::defer_to_earlier_logs;
 use super::ownership::give_each_response_to_one_session;
 use super::parents::link_children;
 use super::part::{Sessions, group_by_session, order_by_time, resolve_prompts};
-use super::precedence::{defer_to_earlier_logs, defer_to_provider, reduce_run_summaries};
+use super::precedence::{defer_to_provider, reduce_run_summaries};
 use super::started_agents::defer_to_started_agents;
+use super::subagent_sums::defer_to_children;
 use super::threads::name_by_first_thread;
 use super::trials::{add_imported, defer_to_logs_of_trials};
 use super::views::keep_most_detailed;
@@ -58,6 +61,7 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     defer_to_provider(&mut sessions);
     defer_to_delegates(&mut sessions, &delegates);
     defer_to_started_agents(&mut sessions);
+    subtract_inherited_totals(&mut sessions);
     name_by_first_thread(&mut sessions);
     name_copies(&mut sessions);
     renamed.extend(give_each_response_to_one_session(&mut sessions));

@@ -1,5 +1,6 @@
 //! The data that all layers above share: sessions, sources, tables.
 
+mod attempt;
 mod call;
 mod capabilities;
 mod cost;

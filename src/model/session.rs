@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::rows::Rows;
 use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
+pub use crate::model::attempt::Attempt;
 pub use crate::model::call::{CallStatus, CommandKind, FileChange, Operation, ToolCall};
 pub use crate::model::capabilities::Capabilities;
 pub use crate::model::cost::{Cost, CostParts, NEGLIGIBLE_USD, add_money};
@@ -154,6 +155,12 @@ pub struct SessionResult {
     pub is_copied_history: bool,
     /// The requests that an agent of another program answered, in a session that the log does not name.
     pub delegation: Option<Delegation>,
+    /// The runs that the log contains, if [`Self::contains`] of another log can name them.
+    pub attempts: Vec<Attempt>,
+    /// Whether its total began with that of its parent session. The ledger subtracts it, and sets this to false if it can.
+    pub inherits_total: bool,
+    /// Whether a log of another session contradicts its totals. The ledger finds out.
+    pub has_disputed_totals: bool,
 }
 
 /// How a session ended.

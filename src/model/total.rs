@@ -59,7 +59,7 @@ pub struct Total {
     pub started_at: Option<Time>,
     /// Whether the runtime added up the counts that it got: responses without counts are not in it, and it makes none of them complete.
     pub is_sum_of_counts: bool,
-    /// Whether it is the sum of subagents that have sessions of their own: it counts only if no log of such a session is present.
+    /// Whether it is the sum of subagents that have sessions of their own: it counts as far as no log of such a session has it.
     pub is_of_subagents: bool,
 }
 
@@ -108,6 +108,24 @@ impl Total {
         let needed = earlier.tokens().plus(own);
         // A total of the main agent only may be that of its last prompt.
         !self.is_below(earlier) && (!self.covers_subagents || needed.fits(self.tokens()))
+    }
+
+    /// Removes tokens and cost that another log has of it. Returns whether tokens remain.
+    pub fn subtract(&mut self, tokens: Tokens, cost: Option<f64>) -> bool {
+        let mut left = tokens;
+        for model in &mut self.models {
+            let known = model.tokens.zip(left, |own, left| Some(own?.min(left?).max(0)));
+            left = left.minus(known);
+            model.tokens = model.tokens.minus(known);
+        }
+        let stated = self.cost.or_else(|| self.models.iter().fold(None, |sum, model| add_money(sum, model.cost)));
+        self.remove_cost();
+        // Without the cost of the other log, that of the rest is unknown.
+        self.cost = stated.zip(cost).map(|(stated, cost)| (stated - cost).max(0.0));
+        if let [model] = self.models.as_mut_slice() {
+            model.cost = self.cost;
+        }
+        self.tokens().total().unwrap_or(0) > 0
     }
 
     /// Removes its cost, of which another total is a copy.

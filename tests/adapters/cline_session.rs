@@ -304,6 +304,33 @@ fn a_fork_of_a_migrated_session_has_no_sum() {
     }
 }
 
+/// The session between the task and its fork may be deleted.
+#[test]
+fn a_fork_of_a_migrated_session_has_nothing_of_the_task() {
+    let forked = [&migrated(true)[..], &[prompt("u3", "Also."), answer("m4", 150, 7)]].concat();
+    let fork = json!({"fork": {"forkedFromSessionId": TASK}});
+    let logs = vec![("1", lead("s2", &forked)), ("2", manifest_of("s2", &fork))];
+    let tables = tables_at(&[&logs[..], &task()].concat());
+    let row = session(&tables, "s2");
+    assert_eq!((row.turns, row.user_turns, row.tool_calls), (Some(1), Some(1), Some(0)));
+    assert_eq!((row.tokens.output, session(&tables, TASK).tokens.output), (Some(7), Some(150)));
+    // Without the task it is the only one that has the sum.
+    assert_eq!(session(&tables_at(&logs), "s2").tokens.output, Some(157));
+}
+
+#[test]
+fn of_two_states_of_a_migrated_session_the_larger_sum_counts() {
+    let mut later = migrated(true);
+    later[3]["metrics"] =
+        json!({"inputTokens": 3060, "outputTokens": 300, "cacheReadTokens": 2400, "cacheWriteTokens": 60, "cost": 0.5});
+    later.extend([prompt("u9", "More."), answer("m9", 130, 9)]);
+    for [a, b] in [["0", "1"], ["1", "0"]] {
+        let tables = tables_at(&[(a, lead(TASK, &migrated(true))), (b, lead(TASK, &later))]);
+        let row = session(&tables, TASK);
+        assert_eq!((row.tokens.output, row.money.reported), (Some(309), Some(1.0)));
+    }
+}
+
 /// Since August 2026 a subagent is a session of its own.
 #[test]
 fn an_agent_can_have_a_session_of_its_own() {

@@ -169,3 +169,29 @@ fn the_path_names_the_fork() {
         }
     }
 }
+
+/// Kilo Code adds the cost of subagents to that of the message, and names the model to which its router sent the request in the step.
+#[test]
+fn the_step_has_the_own_cost_and_the_model() {
+    let tokens = json!({"input": 100, "output": 20, "reasoning": 0, "cache": {"read": 0, "write": 0}});
+    let message = |step: Value| {
+        let info = json!({"id": "msg_1", "role": "assistant", "time": {"created": 1_790_000_000_000_i64}, "providerID": "kilo",
+            "modelID": "kilo-auto/balanced", "cost": 0.1, "tokens": tokens, "finish": "stop"});
+        let info_of_session = json!({"id": "ses_1", "version": "7.8.1", "directory": "/work", "time": {"created": 1_790_000_000_000_i64}});
+        json!({"info": info_of_session, "messages": [{"info": info, "parts": [{"type": "step-start"}, step]}]})
+            .to_string()
+    };
+    let step = json!({"type": "step-finish", "reason": "stop", "cost": 0.02, "tokens": tokens});
+    let mut routed = step.clone();
+    routed["model"] = json!({"providerID": "kilo", "modelID": "anthropic/claude-sonnet-4.5"});
+    for (path, step, model, cost) in [
+        ("/home/u/.local/share/kilo/export.json", step.clone(), "kilo-auto/balanced", 0.02),
+        ("", routed, "anthropic/claude-sonnet-4.5", 0.02),
+        ("", step, "kilo-auto/balanced", 0.1),
+    ] {
+        let session = session(path, "opencode-export", &message(step));
+        let turn = &session.turns[0];
+        assert_eq!((turn.model.as_deref(), turn.provider.as_deref()), (Some(model), Some("kilo")), "{path}");
+        assert_eq!(turn.cost.as_deref().map(|cost| cost.total), Some(cost), "{path}");
+    }
+}

@@ -237,6 +237,32 @@ fn a_subagent_counts_once() {
     assert_eq!(row.usage.as_str(), "exact");
 }
 
+/// The log of one subagent is not that of another one.
+#[test]
+fn the_sum_of_a_subagent_counts_without_its_log() {
+    let sums = |tables: &agentlogs::model::tables::Tables| -> Vec<_> {
+        let of_row = |row: &SessionRow| (row.tokens.total(), row.usage.as_str());
+        tables.sessions.iter().map(of_row).collect()
+    };
+    let other = saved("task:task_00000002", SONNET, &[("t1", 700, 30, 0, 0.007)]);
+    let with_two = || {
+        let (mut parent, child) = parent_and_child();
+        let own = saved("agent", SONNET, &[("r1", 1000, 100, 0, 0.01), ("r2", 1200, 50, 900, 0.02)]);
+        let first = saved("task:task_00000001", SONNET, &[("s1", 500, 20, 0, 0.005)]);
+        parent[0] = file(&format!("{PARENT}/base_state.json"), &state(PARENT, &[own, first, other.clone()]));
+        (parent, child)
+    };
+    let (parent, child) = with_two();
+    let tables = settled(parent.into_iter().chain(child).collect());
+    assert_eq!(sums(&tables), [(Some(2350 + 730), "exact"), (Some(520), "exact")]);
+    // A log that was cut has a part of its sum.
+    let (parent, mut child) = with_two();
+    let cut = state(CHILD, &[saved("agent", SONNET, &[("s1", 5, 2, 0, 0.0005)])]);
+    child[0] = file(&format!("{PARENT}/subagents/{CHILD}/base_state.json"), &cut);
+    let tables = settled(parent.into_iter().chain(child).collect());
+    assert_eq!(sums(&tables), [(Some(2350 + 730 + 513), "conflict"), (Some(7), "exact")]);
+}
+
 #[test]
 fn the_state_lists_the_requests() {
     let (parent, child) = parent_and_child();

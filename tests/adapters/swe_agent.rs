@@ -51,3 +51,18 @@ fn attempts_count_once() {
     // Attempts whose document is missing are sessions.
     assert_eq!(found(&tables(&[&first, &second])).len(), 2);
 }
+
+#[test]
+fn a_run_that_begins_like_an_attempt_is_a_session() {
+    let attempts = [attempt("a", 2, 0.1, 10_000, "submitted"), attempt("b", 3, 0.2, 20_000, "submitted")];
+    let all = retried(&attempts, 1).to_string();
+    for name in ["a", "b"] {
+        let other = attempt(name, 5, 9.0, 90_000, "submitted").to_string();
+        let mut counts: Vec<_> = found(&tables(&[&all, &other])).iter().map(|it| it.2).collect();
+        counts.sort();
+        assert_eq!(counts, [Some(35_250), Some(90_100)], "{name}");
+    }
+    // The documents of two runs, one attempt of which is the same.
+    let other = [attempts[1].clone(), attempt("c", 1, 0.3, 5000, "submitted")];
+    assert_eq!(found(&tables(&[&all, &retried(&other, 0).to_string()])).len(), 2);
+}

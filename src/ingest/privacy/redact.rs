@@ -90,6 +90,9 @@ pub fn redact_session(session: &mut SessionResult) {
         messages: _,
         is_copied_history: _,
         delegation: _,
+        attempts: _,
+        inherits_total: _,
+        has_disputed_totals: _,
     } = session;
     for verdict in verdicts {
         verdict.message.iter_mut().for_each(redact_text);

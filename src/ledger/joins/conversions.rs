@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::{HashMap, HashSet};
 
-use super::signature::{Beginning, Spent, beginning, first_calls, global_calls, is_global, spending};
+use super::signature::{
+    Beginning, Spent, beginning, first_calls, global_calls, is_global, spending, unnamed_recording,
+};
 use crate::ledger::part::{SessionKey, SessionPart, Sessions};
 use crate::ledger::views::{View, view};
 use crate::model::id_hash::IdHash;
@@ -34,6 +36,29 @@ pub(super) fn conversions_with_other_names(sessions: &Sessions) -> Vec<(SessionK
         Some((key.clone(), found?.clone()))
     };
     conversions.into_iter().filter_map(find).collect()
+}
+
+/// Conversions without an id and without times that begin longer ones, as older copies do: each with the longest of these.
+pub(super) fn beginnings_of_conversions(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
+    let recording = |(key, parts): (_, &'_ Vec<SessionPart>)| {
+        let first = parts.iter().find_map(|part| unnamed_recording(&part.session));
+        Some((key, first.filter(|_| are_conversions(parts))?.to_vec()))
+    };
+    let mut recordings: Vec<(&SessionKey, Vec<u64>)> = sessions.iter().filter_map(recording).collect();
+    // A recording is next to one that begins with it, if there is one.
+    recordings.sort_by(|(a, records), (b, others)| (&a.0, records, &a.1).cmp(&(&b.0, others, &b.1)));
+    let mut found = Vec::new();
+    let mut longer: Option<(&SessionKey, &[u64])> = None;
+    let mut longest: Option<&SessionKey> = None;
+    for (key, records) in recordings.iter().rev() {
+        let begins = longer.is_some_and(|(other, others)| other.0 == key.0 && others.starts_with(records));
+        match longest.filter(|_| begins) {
+            Some(longest) => found.push(((*key).clone(), longest.clone())),
+            None => longest = Some(*key),
+        }
+        longer = Some((*key, records));
+    }
+    found
 }
 
 /// The logs of these sessions, without conversions and counts of a proxy.

@@ -7,7 +7,7 @@ use std::mem;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use super::conversions::{are_conversions, conversions_with_other_names};
+use super::conversions::{are_conversions, beginnings_of_conversions, conversions_with_other_names};
 use super::proxied::proxied_with_their_session;
 use super::runs::{runs_in_other_runs, runs_without_an_id};
 use crate::base::time::Time;
@@ -24,6 +24,7 @@ pub(in crate::ledger) fn join_sessions(sessions: &mut Sessions) -> HashMap<Sessi
         copies_of_other_runtimes,
         runs_in_other_runs,
         runs_without_an_id,
+        beginnings_of_conversions,
         conversions_with_other_names,
         proxied_with_their_session,
     ] {

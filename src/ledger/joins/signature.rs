@@ -19,6 +19,9 @@ pub(in crate::ledger) fn links(session: &SessionResult) -> Vec<u64> {
         _ if session.is_copied_history || is_unnamed_run(session) => global_calls(session).map(of_call).collect(),
         _ => first_calls(session).into_iter().map(of_call).collect(),
     };
+    // The first records of a conversion that its converter did not name are in each longer copy of it.
+    let first = unnamed_recording(session).and_then(|recording| recording.first());
+    links.extend(first.map(|hash| link("beginning", &hash.to_string())));
     links.extend(beginning(&spending(session)).map(|beginning| link("tokens", &format!("{beginning:?}"))));
     links
 }
@@ -26,6 +29,12 @@ pub(in crate::ledger) fn links(session: &SessionResult) -> Vec<u64> {
 /// Whether it is the output of runs that does not state the id of their session.
 pub(super) fn is_unnamed_run(session: &SessionResult) -> bool {
     session.capabilities.has(Capabilities::RUNS_ONLY) && session.session_id.starts_with('~')
+}
+
+/// The records of a conversion without an id and without times.
+pub(super) fn unnamed_recording(session: &SessionResult) -> Option<&[u64]> {
+    let is_unnamed = View::of(session) == View::Conversion && session.session_id.starts_with('~');
+    session.recording.as_deref().filter(|_| is_unnamed)
 }
 
 /// The first call of each agent with an id that no other session has.

@@ -83,6 +83,8 @@ impl SessionFacts {
         known.under_reports |= are_recordings && part.under_reports;
         known.is_estimated |= part.is_estimated;
         known.is_prompted_by_program |= part.is_prompted_by_program;
+        known.inherits_total |= part.inherits_total;
+        known.has_disputed_totals |= part.has_disputed_totals;
         known.unread = known.unread.max(part.unread);
         known.started_at = known.started_at.into_iter().chain(part.started_at).min();
         known.ended_at = known.ended_at.max(part.ended_at);
@@ -170,6 +172,9 @@ fn add_constant_facts(known: &mut SessionResult, other: SessionResult) {
         messages: _,
         is_copied_history: _,
         delegation: _,
+        attempts: _,
+        inherits_total: _,
+        has_disputed_totals: _,
     } = other;
     set_if_unknown(&mut known.parent_session_id, parent_session_id);
     set_if_unknown(&mut known.agent, agent);

@@ -132,7 +132,7 @@ fn usage(
     let reason = || unread.or_else(omitted).or(has_no_end.then_some(UsageReason::NoEnd));
     if tokens.total().is_none() {
         (Usage::Unknown, None)
-    } else if is_conflict {
+    } else if is_conflict || session.inherits_total || session.has_disputed_totals {
         (Usage::Conflict, None)
     } else if session.is_estimated {
         (Usage::Estimate, None)

@@ -1,5 +1,6 @@
 //! The totals that the logs of one session state, each process, thread and run counted once.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::{HashMap, HashSet, HashSetExt as _};
@@ -67,6 +68,13 @@ fn join_copies(known: &mut Total, copy: &Total) {
     }
 }
 
+/// The sums over an absent log in one of the files: each file contains all of them, as of its time. The larger ones are later.
+fn largest_migrated(files: BTreeMap<usize, Vec<Total>>) -> Vec<(usize, Total)> {
+    let size = |totals: &[Total]| totals.iter().filter_map(|total| total.tokens().total()).sum::<i64>();
+    let largest = files.into_iter().max_by_key(|(source, totals)| (size(totals), Reverse(*source)));
+    largest.into_iter().flat_map(|(source, totals)| totals.into_iter().map(move |total| (source, total))).collect()
+}
+
 impl StatedTotals {
     /// Adds up the totals of all files. Each list has the index of its file. Marks the responses in `rows` that no total can contain.
     /// `recorded` are the files with totals of a process, each with the index of a row that it contains.
@@ -84,6 +92,7 @@ impl StatedTotals {
         let mut processes: Vec<Process> = Vec::new();
         let mut threads = Vec::new();
         let mut saved = Vec::new();
+        let mut migrated: BTreeMap<usize, Vec<Total>> = BTreeMap::new();
         for (source, stated) in files {
             let mut processes_of_file: Vec<Process> = Vec::new();
             let mut runs_of_file: HashMap<[Option<i64>; 4], usize> = HashMap::default();
@@ -115,8 +124,9 @@ impl StatedTotals {
                         }
                     }
                     TotalKind::Migrated => {
-                        if keys.insert(total.key.clone()) {
-                            totals.migrated.push((source, total));
+                        let of_file = migrated.entry(source).or_default();
+                        if of_file.iter().all(|other| other.key != total.key) {
+                            of_file.push(total);
                         }
                     }
                     TotalKind::Process => {
@@ -146,6 +156,7 @@ impl StatedTotals {
             totals.add_process(it.source, it.total);
         }
         totals.steps.extend(thread_steps(threads));
+        totals.migrated = largest_migrated(migrated);
         totals
     }
 
@@ -260,6 +271,19 @@ mod tests {
             inputs.sort_unstable();
             assert_eq!(inputs, [Some(5), Some(5), Some(8)]);
         }
+    }
+
+    #[test]
+    fn of_states_of_a_migrated_log_the_largest_counts() {
+        let sum = |input: i64| total(&format!("sum {input}"), TotalKind::Migrated, input);
+        for files in [vec![vec![sum(10)], vec![sum(30)]], vec![vec![sum(30)], vec![sum(10), sum(10)], vec![sum(30)]]] {
+            let files = files.into_iter().enumerate().collect();
+            let totals = StatedTotals::of_files(files, &mut [], &[]);
+            let sums: Vec<_> = totals.migrated.iter().map(|(_, total)| total.tokens().input).collect();
+            assert_eq!(sums, [Some(30)]);
+        }
+        let both = StatedTotals::of_files(vec![(0, vec![sum(10), sum(30)])], &mut [], &[]);
+        assert_eq!(both.migrated.len(), 2, "sums of one file");
     }
 
     #[test]

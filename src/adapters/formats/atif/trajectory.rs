@@ -13,7 +13,7 @@
 //!
 //! | what | from |
 //! | --- | --- |
-//! | session, runtime, version | `session_id` (not "unknown", "harbor-session" or the name of the agent), else a hash of the first step with a time, else of all steps; `agent.name`: Harbor's name of a known runtime becomes the name used here (`claude-code` → `claude`), others are kept; `agent.version` |
+//! | session, runtime, version | `session_id` (not "unknown", "harbor-session" or the name of the agent), else a hash of the first step with a time, else of all steps, and then a trajectory with which another one begins is an older copy of that; `agent.name`: Harbor's name of a known runtime becomes the name used here (`claude-code` → `claude`), others are kept; `agent.version` |
 //! | turn | an agent's step with `metrics`: prompt minus cached minus cache writes, completion, cached; cache writes, 1h part and reasoning from `extra` |
 //! | total | `final_metrics`, if they cover exactly this session: not in a part that another file continues, nor with subagents in other documents |
 //! | cost | `cost_usd`, unless it is an estimate by its `cost_source` |

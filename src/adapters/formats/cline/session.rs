@@ -32,7 +32,7 @@
 //! A session that goes on with a task of an earlier version begins with the converted messages of the task, and has its id. The last
 //! of them has the sum over the task as `metrics`, with the provider `unknown`; since July 2026 a warning follows them. The sum is a
 //! row of grain `session`, and counts, as the prompts and the calls of these messages do, only where the task's own files
-//! ([`cline-task`](#cline-task)) are absent. *Source*: `legacyApiHistoryToSdkMessages` in
+//! ([`cline-task`](#cline-task)) are absent, also in a fork of the session. Of several states of the file the largest sum counts. *Source*: `legacyApiHistoryToSdkMessages` in
 //! `apps/vscode/src/sdk/legacy-task-handling.ts`.
 //!
 //! *Exact* by the contract. Messages that a compaction removed from the file, until July 2026, are lost. `hooks.jsonl`, `*.log` and

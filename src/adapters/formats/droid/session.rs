@@ -3,32 +3,37 @@
 //!
 //! The conversation contains no tokens. The settings contain `tokenUsage`, a running total of the session whose input
 //! excludes cached tokens; only their file's name contains the session's id. `inclusiveTokenUsage` adds the tokens of child
-//! sessions, which have settings of their own. No public source states whether `thinkingTokens` are a part of the output:
-//! they are treated as a part, unless they are larger. Credits are not dollars: the cost is unknown.
+//! sessions, which have settings of their own. `outputTokens` contains `thinkingTokens`, which are an estimate from the length of the text
+//! for some providers. Credits are not dollars: the cost is unknown.
 //!
 //! # `droid-session`
 //!
 //! Factory's Droid, `~/.factory/sessions/*/SESSION.jsonl`, and `SESSION.settings.json` next to it; only the settings contain
-//! tokens. Recognised by `session_start`, `agent_turn_outcome`, `message`; the settings by `tokenUsage`. Not seen in real logs.
+//! tokens. Recognised by `session_start`, `agent_turn_outcome`, `message`; the settings by `tokenUsage`. From the program (CLI 0.215.0);
+//! not seen in real logs.
 //!
 //! | what | from |
 //! | --- | --- |
 //! | session | `id` of `session_start`; for the settings the UUID in the file's name |
 //! | parent, cwd | `parent`, or `callingSessionId` in the settings' `tags`; `cwd` |
-//! | tokens, model | `tokenUsage` of the settings, a running total of the session: `inputTokens`, `outputTokens`, `cacheReadTokens`, `cacheCreationTokens`, disjoint, in a row of grain `session`; `model` |
+//! | tokens, model | `tokenUsage` of the settings, a running total of the session: `inputTokens`, `outputTokens`, `cacheReadTokens`, `cacheCreationTokens`, disjoint, in a row of grain `session`; `model`. The total of a session that `/compact` began continues that of its parent, which is subtracted |
 //! | effort | `reasoningEffort` of the settings: that of the session's last setting |
-//! | reasoning | `thinkingTokens`, treated as a part of the output (*assumed*), unless they are larger: then they are added |
-//! | turns | the number of assistant messages, except `user_only` ones |
+//! | reasoning | `thinkingTokens`, a part of the output. For Anthropic and Google they are an estimate from the length of the text: more of them than output are no count |
+//! | turn | an assistant's message, except `user_only` ones, without counts; by its id, which forks keep |
 //! | call | `tool_use`, `tool_result` with `is_error`, or a text that begins with "Error: "; exit code from `(exit code: N)`, an error unless it is 0 |
+//! | call status | also `cancelled`: the result begins with "Tool execution cancelled by user" or "Tool execution was interrupted" |
 //! | file change | the path and the lines of `old_str` and `new_str`, or the patch of an edit; a `Create` is a new file with its lines |
 //! | subagent | a session of its own, with settings of its own: `inclusiveTokenUsage` is not read |
-//! | events | `compaction_state`, an `agent_turn_outcome` other than `completed` (error), a message that begins with "Token limit reached" (error: `rate_limit`), which Droid writes as the user |
-//! | user turns | user messages with text, except `llm_only` ones and `<system-reminder>` |
-//! | status | `agent_turn_outcome`; without it an answer without calls is `success`; else `incomplete` |
+//! | events | `compaction_state`; an abort; an `agent_turn_outcome` that is an error; a message that begins with "Token limit reached" (error: `rate_limit`), which Droid writes as the user |
+//! | user turns | user messages with text, except `llm_only` ones, `<system-reminder>`, and the texts of an interruption |
+//! | status | `reason` of `agent_turn_outcome`: `completed` and `spec_handoff` are `success`, `cancelled` and `process_exit` are `aborted`, any other is `error` (`model_rate_limited` is `rate_limit`, `model_authentication_failed` `auth`, `model_usage_exhausted` `billing`, `model_provider_unavailable` `overloaded`). "Request interrupted by user" or "Request cancelled by user", which Droid writes in place of a message: `aborted`. Without both an answer without calls is `success`; else `incomplete` |
+//!
+//! A session that the manual `/compact` began has a parent, and its first record is `compaction_state`: its `tokenUsage` begins with the
+//! parent's total. If the parent's settings are absent, or the parent went on, its part is unknown: the session is a `conflict`. A fork
+//! begins at 0.
 //!
 //! *Unknown*: tokens of a single response, and of sessions without their settings; cost, as credits are not dollars.
 
-use foldhash::{HashSet, HashSetExt as _};
 use serde::Deserialize;
 
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
@@ -43,7 +48,7 @@ use crate::json::lines::Line;
 use crate::model::errors::ErrorKind;
 use crate::model::places::Place;
 use crate::model::session::{
-    CallStatus, Capabilities, EventKind, Identity, ModelTotal, Operation, SessionResult, Tokens, Total, TotalKind,
+    CallStatus, Capabilities, EventKind, Identity, ModelTotal, Operation, SessionResult, Tokens, Total,
 };
 
 pub(crate) const ADAPTER: Adapter = Adapter {
@@ -133,13 +138,14 @@ impl Usage {
         let counts = [self.input_tokens, self.output_tokens, self.cache_creation_tokens, self.cache_read_tokens];
         damage.note_impossible(&counts);
         damage.note_impossible(&[self.thinking_tokens]);
-        let (output, thinking) = (self.output_tokens.get(), self.thinking_tokens.get());
+        let output = self.output_tokens.get();
         Tokens {
             input: self.input_tokens.get(),
-            output: output.map(|it| it + thinking.filter(|thinking| *thinking > it).unwrap_or(0)),
+            output,
             cache_read: self.cache_read_tokens.get(),
             cache_write: self.cache_creation_tokens.get(),
-            reasoning: thinking.filter(|_| output.is_some()),
+            // An estimate can be more than the output of which it is a part.
+            reasoning: self.thinking_tokens.get().filter(|thinking| Some(*thinking) <= output),
             ..Tokens::UNKNOWN
         }
     }
@@ -148,9 +154,8 @@ impl Usage {
 struct Droid {
     context: Context,
     builder: Option<Builder>,
-    turns: i64,
-    /// Ids of the assistant's messages so far: a file may contain the log twice.
-    answers: HashSet<String>,
+    /// Whether the last record began the session.
+    is_at_start: bool,
     /// What the conversation ends with.
     last: Last,
 }
@@ -159,7 +164,7 @@ impl Fold for Droid {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), builder: None, turns: 0, answers: HashSet::new(), last: Last::Work }
+        Self { context: context.clone(), builder: None, is_at_start: false, last: Last::Work }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -174,8 +179,10 @@ impl Fold for Droid {
         let mut builder = self.builder.take().unwrap_or_else(new);
         builder.extend_to(record.timestamp.0);
         let at = At { line: line.number, time: record.timestamp.0 };
+        let is_first = std::mem::take(&mut self.is_at_start);
         match record.kind.as_str() {
             "session_start" => {
+                self.is_at_start = true;
                 let session = &mut builder.session;
                 session.cwd = record.cwd.owned().or(session.cwd.take());
                 session.parent_session_id = record.parent.owned().or(session.parent_session_id.take());
@@ -183,17 +190,10 @@ impl Fold for Droid {
             "message" => self.message(&mut builder, &record, line.number),
             "compaction_state" => {
                 builder.event(EventKind::Compaction, at);
+                let session = &mut builder.session;
+                session.inherits_total |= is_first && session.parent_session_id.is_some();
             }
-            "agent_turn_outcome" => {
-                if record.reason.as_str() == "completed" {
-                    self.last = Last::Answer;
-                } else {
-                    self.last = Last::Error;
-                    builder.fail_as(ErrorKind::Other, "");
-                    let event = builder.event(EventKind::Error, at);
-                    event.message = record.reason.some().map(brief);
-                }
-            }
+            "agent_turn_outcome" => self.outcome(&mut builder, record.reason.as_str(), at),
             "" => settings(&mut builder, &record, line, damage),
             _ => {}
         }
@@ -204,11 +204,15 @@ impl Fold for Droid {
 
     fn finish(self) -> Vec<SessionResult> {
         let Some(mut builder) = self.builder else { return Vec::new() };
-        builder.session.stated_turns = Some(self.turns).filter(|it| *it > 0);
         builder.end(self.last);
         vec![builder.finish()]
     }
 }
+
+/// What Droid writes in place of a message when the user interrupts it.
+const INTERRUPTIONS: [&str; 2] = ["Request interrupted by user", "Request cancelled by user"];
+/// What the result of a cancelled call contains, after "Error: " or alone.
+const CANCELLATIONS: [&str; 2] = ["Tool execution cancelled by user", "Tool execution was interrupted"];
 
 const KNOWN: [&str; 6] =
     ["session_start", "message", "todo_state", "compaction_state", "agent_turn_outcome", "session_end"];
@@ -225,8 +229,9 @@ fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: 
     if !tokens.is_all_zero() {
         session.totals.push(Total {
             line: line.number,
-            key: hashed_id(line.bytes),
-            kind: TotalKind::Thread,
+            // The same in all copies: the largest counts apply.
+            key: "settings".to_owned(),
+            covers_subagents: true,
             models: vec![ModelTotal {
                 model: record.model.owned(),
                 tokens,
@@ -251,6 +256,10 @@ impl Droid {
                 for block in content.blocks.iter().filter(|it| it.kind.as_str() == "tool_result") {
                     result(builder, block, time);
                 }
+                if INTERRUPTIONS.contains(&text.trim()) {
+                    self.abort(builder, at);
+                    return;
+                }
                 // The program writes this in place of an answer, as the user.
                 if text.starts_with("Token limit reached") {
                     self.last = Last::Error;
@@ -263,24 +272,56 @@ impl Droid {
                 }
             }
             "assistant" if record.message.visibility.as_str() != "user_only" => {
-                if record.id.some().is_none_or(|it| self.answers.insert(it.to_owned())) {
-                    self.turns += 1;
-                }
+                let named = |id| Identity::Global(format!("droid response {id}").into());
+                let turn = builder.turn(record.id.some().map_or(Identity::Unique, named), line);
+                let row = &mut builder.session.turns[turn];
+                (row.occurred_at, row.message_id) = (time, record.id.owned());
                 builder.set_answer(&text);
                 let calls = content.blocks.iter().filter(|it| it.kind.as_str() == "tool_use");
                 self.last = Last::Answer;
                 for block in calls {
                     self.last = Last::Work;
-                    call(builder, block, at);
+                    call(builder, turn, block, at);
                 }
             }
+            "system" if INTERRUPTIONS.contains(&text.trim()) => self.abort(builder, at),
             _ => {}
         }
     }
+
+    /// Adds how the work on a prompt ended.
+    fn outcome(&mut self, builder: &mut Builder, reason: &str, at: At) {
+        let kind = match reason {
+            "completed" | "spec_handoff" => {
+                self.last = Last::Answer;
+                return;
+            }
+            "cancelled" | "process_exit" => {
+                self.abort(builder, at);
+                return;
+            }
+            "model_rate_limited" => ErrorKind::RateLimit,
+            "model_authentication_failed" => ErrorKind::Auth,
+            "model_usage_exhausted" => ErrorKind::Billing,
+            "model_provider_unavailable" => ErrorKind::Overloaded,
+            _ => ErrorKind::Other,
+        };
+        self.last = Last::Error;
+        builder.fail_as(kind, "");
+        builder.event(EventKind::Error, at).message = Some(reason).filter(|it| !it.is_empty()).map(brief);
+    }
+
+    /// Adds an interruption. A message and the outcome report the same one.
+    fn abort(&mut self, builder: &mut Builder, at: At) {
+        if self.last != Last::Abort {
+            builder.event(EventKind::Abort, at);
+        }
+        self.last = Last::Abort;
+    }
 }
 
-fn call(builder: &mut Builder, block: &Block<'_>, at: At) {
-    let call = builder.call_of(None, block.id.as_str(), block.name.as_str(), block.input, at);
+fn call(builder: &mut Builder, turn: usize, block: &Block<'_>, at: At) {
+    let call = builder.call_of(Some(turn), block.id.as_str(), block.name.as_str(), block.input, at);
     let arguments = builder.arguments(call, block.input);
     let category = builder.session.tool_calls[call].category.clone();
     match (category.as_ref(), arguments.patch(), arguments.file()) {
@@ -310,7 +351,10 @@ fn result(builder: &mut Builder, block: &Block<'_>, time: Option<Time>) {
     let exit_code: Option<i64> = code.and_then(|(it, _)| it.parse().ok());
     let has_failed = exit_code.is_some_and(|code| code != 0);
     let is_error = block.is_error.is_true() || has_failed || text.starts_with("Error: ");
-    builder.result(call, block.content, time, CallStatus::from_error(is_error));
+    let words = text.strip_prefix("Error: ").unwrap_or(&text);
+    let is_cancelled = CANCELLATIONS.iter().any(|start| words.starts_with(start));
+    let status = if is_cancelled { CallStatus::Cancelled } else { CallStatus::from_error(is_error) };
+    builder.result(call, block.content, time, status);
     builder.session.tool_calls[call].exit_code = exit_code.into();
 }
 
@@ -343,6 +387,91 @@ mod tests {
         assert_eq!((status(&[failed]), status(&[failed, &done])), (Status::Error, Status::Success));
         let retried = read(&[failed, &prompt]);
         assert_eq!((retried.status, retried.error_kind), (Status::Incomplete, None));
+    }
+
+    #[test]
+    fn reasons_of_outcomes_decide_on_the_status() {
+        use ErrorKind::{Auth, Billing, Cancelled, Other, Overloaded, RateLimit};
+        for (reason, status, kind) in [
+            ("completed", Status::Success, None),
+            ("spec_handoff", Status::Success, None),
+            ("cancelled", Status::Aborted, Some(Cancelled)),
+            ("process_exit", Status::Aborted, Some(Cancelled)),
+            ("permission_rejected", Status::Error, Some(Other)),
+            ("model_rate_limited", Status::Error, Some(RateLimit)),
+            ("model_authentication_failed", Status::Error, Some(Auth)),
+            ("model_usage_exhausted", Status::Error, Some(Billing)),
+            ("model_provider_unavailable", Status::Error, Some(Overloaded)),
+        ] {
+            let session = read(&[&format!(r#"{{"type":"agent_turn_outcome","turnId":"t","reason":"{reason}"}}"#)]);
+            assert_eq!((session.status, session.error_kind), (status, kind), "{reason}");
+            assert_eq!(session.events.len(), usize::from(status != Status::Success), "{reason}");
+        }
+    }
+
+    #[test]
+    fn an_interruption_is_no_prompt() {
+        let prompt = message("user", r#"{"type":"text","text":"Go."}"#);
+        let half = message("assistant", r#"{"type":"text","text":"Half of"}"#);
+        let outcome = r#"{"type":"agent_turn_outcome","turnId":"t","reason":"cancelled"}"#;
+        for (role, more, text) in [
+            ("user", r#""visibility":"llm_only","#, "Request interrupted by user"),
+            ("system", r#""visibility":"llm_only","#, "Request interrupted by user"),
+            ("user", "", "Request cancelled by user"),
+        ] {
+            let stop = format!(
+                r#"{{"type":"message","id":"i","message":{{"role":"{role}",{more}"content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            );
+            for records in [vec![&*prompt, &half, &stop], vec![&prompt, &half, &stop, outcome]] {
+                let session = read(&records);
+                assert_eq!(session.status, Status::Aborted, "{stop}");
+                assert_eq!((session.prompts.len(), session.events.len()), (1, 1), "{stop}");
+            }
+        }
+    }
+
+    #[test]
+    fn cancelled_calls_are_no_errors() {
+        let call = message("assistant", r#"{"type":"tool_use","id":"c","name":"Execute","input":{"command":"make"}}"#);
+        for (text, status) in [
+            ("Tool execution cancelled by user", CallStatus::Cancelled),
+            ("Error: Tool execution cancelled by user", CallStatus::Cancelled),
+            ("Error: Tool execution was interrupted", CallStatus::Cancelled),
+            ("Tool cancelled: no result was received for this tool call", CallStatus::Error),
+        ] {
+            let result = format!(r#"{{"type":"tool_result","tool_use_id":"c","is_error":true,"content":"{text}"}}"#);
+            assert_eq!(read(&[&call, &message("user", &result)]).tool_calls[0].status, status, "{text}");
+        }
+    }
+
+    /// For some providers it is an estimate from the length of the text.
+    #[test]
+    fn output_contains_the_reasoning() {
+        for (thinking, reasoning) in [(4, Some(4)), (20, None)] {
+            let usage =
+                format!(r#""inputTokens":100,"outputTokens":5,"cacheReadTokens":0,"thinkingTokens":{thinking}"#);
+            let settings = format!(r#"{{"model":"m","tokenUsage":{{{usage}}}}}"#);
+            let sessions = parse(settings.as_bytes(), Hints::default(), Retention::None).sessions;
+            let tokens = sessions[0].totals[0].models[0].tokens;
+            assert_eq!((tokens.output, tokens.reasoning), (Some(5), reasoning), "{thinking}");
+        }
+    }
+
+    /// `/compact` begins a session with the total of its parent. A compaction within a session does not.
+    #[test]
+    fn a_session_that_begins_with_a_compaction_inherits_a_total() {
+        let start = r#"{"type":"session_start","id":"s","cwd":"/work","parent":"p"}"#;
+        let compaction = r#"{"type":"compaction_state","id":"k","summaryText":"s"}"#;
+        let prompt = message("user", r#"{"type":"text","text":"Go."}"#);
+        for (records, expected) in [
+            (vec![start, compaction, &prompt], true),
+            (vec![start, &prompt, compaction], false),
+            (vec![compaction, &prompt], false),
+        ] {
+            let log = records.join("\n");
+            let session = parse(log.as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0);
+            assert_eq!(session.inherits_total, expected, "{log}");
+        }
     }
 
     /// Droid writes it as the user, in place of an answer.

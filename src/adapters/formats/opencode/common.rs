@@ -23,7 +23,7 @@ mod outcome;
 mod records;
 
 use self::records::{Cache, OwnInput};
-pub(crate) use self::records::{Error, Fork, Info, Message, Metadata, Part, Span, State, Usage};
+pub(crate) use self::records::{Error, Fork, Info, Message, Metadata, Part, Span, State, StepModel, Usage};
 
 impl Usage {
     /// Input, output, reasoning, and tokens read from and written to the cache.
@@ -76,14 +76,17 @@ impl Usage {
     }
 }
 
+/// The runtime of Kilo Code.
+pub(crate) const KILO: &str = "kilo";
+
 /// The runtime that wrote the log of a context. Kilo Code since 5 is a fork of `OpenCode`, with the same records in its own
 /// directory, and there in `kilo.db`, `kilo-CHANNEL.db` or `opencode-CHANNEL.db`.
 pub(crate) fn with_runtime(context: &Context) -> Context {
-    let is_its_file = context.file_name.as_ref().is_some_and(|name| name == "kilo" || name.starts_with("kilo-"));
+    let is_its_file = context.file_name.as_ref().is_some_and(|name| name == KILO || name.starts_with("kilo-"));
     // The data directory contains the database, or `storage`.
     let at = context.folders.iter().position(|folder| folder == "storage").map_or(0, |at| at + 1);
-    let is_of_fork = is_its_file || context.folders.get(at).is_some_and(|folder| folder == "kilo");
-    Context { runtime: if is_of_fork { "kilo" } else { context.runtime }, ..context.clone() }
+    let is_of_fork = is_its_file || context.folders.get(at).is_some_and(|folder| folder == KILO);
+    Context { runtime: if is_of_fork { KILO } else { context.runtime }, ..context.clone() }
 }
 
 /// Whether output includes reasoning in a version: it does until 1.2. Unreleased builds have the version `0.0.0` or a word.
@@ -122,6 +125,8 @@ pub(crate) struct Bill<'a> {
     pub(crate) usage: &'a Usage,
     pub(crate) cost: Number,
     pub(crate) stop_reason: &'a Text<'a>,
+    /// The model that a step names in place of the message's.
+    pub(crate) model: Option<&'a StepModel<'a>>,
 }
 
 impl<'a> Message<'a> {
@@ -138,7 +143,8 @@ impl<'a> Message<'a> {
     /// The bill of a message that is one response. Until 1.0 only its step contains the stop reason.
     pub(crate) fn bill<'b>(&'b self, usage: &'b Usage, step: Option<&'b Part<'a>>) -> Bill<'b> {
         let reason = step.map(|step| &step.reason).filter(|_| self.finish.some().is_none());
-        Bill { usage, cost: self.cost, stop_reason: reason.unwrap_or(&self.finish) }
+        let model = step.and_then(Part::routed_model);
+        Bill { usage, cost: self.cost, stop_reason: reason.unwrap_or(&self.finish), model }
     }
 
     /// A fork copies messages under new ids, and exports may mask ids, but neither changes the time and the counts.
@@ -172,8 +178,8 @@ impl<'a> Message<'a> {
             identity: mem::take(&mut turn.identity),
             message_id: self.id.some().filter(|it| is_real(it)).map(SharedStr::from),
             agent: self.agent(),
-            provider: self.provider_id.owned(),
-            model: self.model_id.owned(),
+            provider: bill.model.and_then(|it| it.provider_id.owned()).or_else(|| self.provider_id.owned()),
+            model: bill.model.and_then(|it| it.model_id.owned()).or_else(|| self.model_id.owned()),
             effort: self.variant.owned(),
             occurred_at: self.time(),
             duration_ms: duration_ms.into(),
@@ -232,6 +238,18 @@ pub(crate) fn is_last(reason: &str) -> bool {
 /// The session goes on: an earlier end is removed.
 pub(crate) fn go_on(builder: &mut Builder) {
     builder.end(Last::Work);
+}
+
+impl<'a> Part<'a> {
+    /// The bill of a finished step.
+    pub(crate) fn bill<'b>(&'b self, usage: &'b Usage) -> Bill<'b> {
+        Bill { usage, cost: self.cost, stop_reason: &self.reason, model: self.routed_model() }
+    }
+
+    /// The model to which Kilo Code's router sent the request of a step.
+    pub(crate) fn routed_model(&self) -> Option<&StepModel<'a>> {
+        Some(&self.model).filter(|model| model.model_id.some().is_some())
+    }
 }
 
 impl Part<'_> {

@@ -1,13 +1,13 @@
 //! One session of OpenCode while its messages are read, from the database or an export.
 
-use super::common::{Bill, Info, Message, Part, compaction, go_on, reasoning_is_inside};
+use super::common::{Info, KILO, Message, Part, compaction, go_on, reasoning_is_inside};
 use super::replay::Replays;
 use super::sums::Sums;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::repository::of_root;
-use crate::json::fields::Maybe;
+use crate::json::fields::{Maybe, Number};
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, SessionResult};
 
@@ -136,9 +136,8 @@ impl Conversation {
                 "step-start" => calls_last = false,
                 "step-finish" if whole.has_steps => {
                     if let Some(usage) = part.tokens.get().filter(|it| !it.is_empty()) {
-                        let bill = Bill { usage, cost: part.cost, stop_reason: &part.reason };
                         let tokens = usage.tokens(self.includes_reasoning(message), damage);
-                        let turn = message.turn(&mut self.builder, &bill, *line, tokens);
+                        let turn = message.turn(&mut self.builder, &part.bill(usage), *line, tokens);
                         for call in open_calls.drain(..) {
                             self.builder.session.tool_calls[call].turn = Some(turn);
                         }
@@ -169,8 +168,15 @@ impl Conversation {
             return Whole { turn: None, has_steps: true };
         }
         let last = steps.last().map(|(part, _)| *part);
-        let stated = message.tokens.get().filter(|it| !it.is_empty()).map(|it| message.bill(it, last));
-        let step = steps.last().map(|(part, usage)| Bill { usage, cost: part.cost, stop_reason: &part.reason });
+        let mut stated = message.tokens.get().filter(|it| !it.is_empty()).map(|it| message.bill(it, last));
+        // Kilo Code adds the cost of subagents to that of the message (`KiloCostPropagation`), not to those of its steps.
+        let own_cost = of_kind("step-finish").filter_map(|it| it.cost.money()).reduce(|a, b| a + b);
+        let is_of_kilo =
+            self.builder.session.runtime == KILO || of_kind("step-finish").any(|it| it.routed_model().is_some());
+        if let (Some(bill), Some(cost), true) = (&mut stated, own_cost, is_of_kilo) {
+            bill.cost = Number(Some(cost));
+        }
+        let step = steps.last().map(|(part, usage)| part.bill(usage));
         let bill = match stated.or(step) {
             // A request that failed without any tokens is not a turn.
             Some(bill) if !(bill.usage.is_empty() && message.error.name.is_some()) => bill,

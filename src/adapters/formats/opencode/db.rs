@@ -21,12 +21,14 @@
 //! records
 //! are the same, so the path decides: with a file of that name, or in the data directory `kilo`, sessions of all four formats have
 //! the
-//! runtime `kilo`.
+//! runtime `kilo`. `$KILO_DB` is the path of the database; under another name its sessions have the runtime `opencode`.
 //!
 //! | what | from |
 //! | --- | --- |
 //! | session, parent, version, cwd, agent | `id`, `parent_id`, `version`, `directory`, `agent` |
 //! | message, part | `data`, as in an export; the ids are columns. A part whose message was deleted counts by itself |
+//! | Kilo Code: model, provider | `model` of the `step-finish` part, if the message names a router (`kilo-auto/…`) |
+//! | Kilo Code: cost | the `step-finish` parts: Kilo Code adds that of subagents to the cost of the message (`KiloCostPropagation`) |
 //! | 2.0: turn | `session_message` of type `assistant`: `model`, `tokens`, `cost`, `finish`; each is one step |
 //! | 2.0: call | `content[]` of type `tool`: `state.status`, `input`, `content` or `error`, `metadata` (earlier `structured`), `time` |
 //! | 2.0: events | `compaction` (and a turn if it has tokens), `retry`, `error` |

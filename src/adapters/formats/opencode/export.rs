@@ -17,7 +17,7 @@
 //! | turn | an assistant message with tokens; each `step-finish` if a message has several |
 //! | model, provider, effort, agent | `modelID`, `providerID`, `variant`, `agent` or `mode` |
 //! | tokens | `tokens.input`, `cache.read`, `cache.write`; output is `output` + `reasoning`, or only `output` if it includes the reasoning |
-//! | cost | `cost` |
+//! | cost | `cost`; in Kilo Code that of the steps |
 //! | duration | created to completed, of responses that call no tools |
 //! | call | `tool` parts: `state.status`, `output` or `error`, `metadata.exit`; an exit code other than 0 is an `error`, although the state is `completed`. A command that was stopped has none, and is `ok` |
 //! | call status | the text of the error: a refusal, or "The user dismissed this question", is `denied`; "Tool execution aborted" is `cancelled` (`incomplete` for a subagent). A call of `invalid` is an `error` of `input.tool` |

@@ -126,6 +126,9 @@ impl Session {
         turn.message_id = part.message_id.owned();
         turn.occurred_at = time;
         turn.stop_reason = part.reason.owned();
+        if let Some(model) = part.routed_model() {
+            (turn.provider, turn.model) = (model.provider_id.owned(), model.model_id.owned());
+        }
         turn.cost = part.cost.money().map(Cost::of);
         for call in self.open_calls.drain(..) {
             self.builder.session.tool_calls[call].turn = Some(index);

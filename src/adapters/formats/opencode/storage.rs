@@ -18,6 +18,7 @@
 //!   `synthetic`), file, or command for another agent.
 //! - Calls with the same id in several messages are separate calls, as some models use the same ids again.
 //! - The session's text is the latest text of the model.
+//! - A message of Kilo Code may contain the cost of its subagents, and names the router instead of the model: its steps are other files.
 
 use serde::Deserialize;
 

@@ -15,7 +15,7 @@
 //! | turn | each `llm_response_id` of an `ActionEvent` (parallel calls are one response) or of an agent's `MessageEvent` |
 //! | turn of the state | each entry of `token_usages` in `base_state.json`, by its `response_id`: those of the agent are the turns above, others (`condenser`, `agent-hook:…`) turns of their own. `duration_ms` is the entry of `response_latencies` with the same id |
 //! | tokens | the entry of `token_usages`. Without these lists, as in events: `stats.usage_to_metrics` (formerly `service_to_metrics`), running totals for each use of a model. A turn is what the total of the agent's own use (`agent.llm.usage_id`, else `agent` or `default`) grew by before it, in a log with several events; all that is left of the last totals is a row of grain `session` for each model |
-//! | tokens of subagents | their own conversations. The parent's `task:…` and `delegate:…` are copies of their sums (`task/manager.py`, `delegate/impl.py`), used only if no log names it as its parent |
+//! | tokens of subagents | their own conversations. The parent's `task:…` and `delegate:…` are copies of their sums (`task/manager.py`, `delegate/impl.py`), of which counts what no log of a child has |
 //! | input | `prompt_tokens` minus cache reads and writes, unless they are more than it (litellm, 4 of 4) |
 //! | cost | the entry of `costs`, if there is one for each request; `accumulated_cost`, if not 0 |
 //! | call | `ActionEvent`, with the results of `ObservationEvent` and `AgentErrorEvent` by `tool_call_id` |

@@ -18,7 +18,7 @@
 //! | --- | --- |
 //! | session | a hash of the first entry of `trajectory`: no record has an id or a time. The name of the file is the label `instance_id` |
 //! | model | `agent.model.name` in `replay_config`, since 1.0; else unknown |
-//! | turn | an entry of `trajectory` that is a response, without counts. With `attempts`, those of all attempts: the files of the attempts, `attempt_N/INSTANCE.traj`, add nothing |
+//! | turn | an entry of `trajectory` that is a response, without counts. With `attempts`, those of all attempts: the files of the attempts, `attempt_N/INSTANCE.traj`, add nothing if their steps are those of the attempt, or begin it, and their sums are not larger |
 //! | tokens, cost | `info.model_stats`: `tokens_sent`, `tokens_received`, `instance_cost`, in a row of grain `session`. `total_cost` is the sum of other instances as well |
 //! | call | `action`: one of SWE-agent's own commands, else `bash`; its id, name and edited texts from `tool_calls` of the same action in `history`; duration `execution_time` |
 //! | call status | `error` only where SWE-agent itself reports it: a refused edit, a time limit |
@@ -34,10 +34,10 @@ use crate::adapters::engine::document::Places;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::json::Raw;
 use crate::json::lines::Line;
-use crate::model::session::Capabilities;
+use crate::model::session::{Attempt, Capabilities, Tokens};
 
 mod records;
 mod run;
@@ -101,6 +101,7 @@ impl SessionRecords for Trajectories {
         };
         run.end(&document.info, &all_stats, last_line, damage);
         let mut session = run.finish();
+        session.attempts = parts.iter().zip(&steps).map(|(part, steps)| attempt(part, steps)).collect();
         if !attempts.is_empty() {
             // Each attempt is in a file of its own, too.
             let firsts = steps.iter().filter_map(|steps| steps.first());
@@ -108,5 +109,25 @@ impl SessionRecords for Trajectories {
         }
         log.sessions.push(session);
         RecordKind::Known
+    }
+}
+
+/// What distinguishes an attempt from others that begin with the same step.
+fn attempt(part: &Document<'_>, steps: &[Raw<'_>]) -> Attempt {
+    let mut hash = 0;
+    let mut extend = |step: &Raw<'_>| {
+        hash = hash_of_document(&[u64::to_le_bytes(hash), u64::to_le_bytes(hash_of_document(step.0))].concat());
+        hash
+    };
+    let stats = part.info.model_stats.get();
+    let tokens = stats.map_or(Tokens::UNKNOWN, |stats| Tokens {
+        input: stats.tokens_sent.get(),
+        output: stats.tokens_received.get(),
+        ..Tokens::UNKNOWN
+    });
+    Attempt {
+        steps: steps.iter().map(&mut extend).collect(),
+        tokens: if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens },
+        cost: stats.and_then(|stats| stats.instance_cost.money()).filter(|cost| *cost > 0.0),
     }
 }

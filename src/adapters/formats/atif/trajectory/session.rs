@@ -8,7 +8,7 @@ use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::adapters::shared::changes;
-use crate::adapters::shared::ids::hashed_id;
+use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::adapters::shared::{tools, usage};
 use crate::base::text::Symbol;
 use crate::json::Raw;
@@ -88,6 +88,9 @@ impl Trajectory {
         };
         let mut builder = Builder::new(place.context, own_id, place.line.number);
         let session = &mut builder.session;
+        if id.is_none() && !is_inner && first_with_time(&steps).is_none() {
+            session.recording = Some(records_of(&steps));
+        }
         session.cwd = agent.extra.cwd.owned().or_else(|| agent.extra.cwds.iter().find_map(Text::owned));
         session.git_branch = agent.extra.git_branches.iter().find_map(Text::owned);
         match outer_session {
@@ -294,8 +297,21 @@ impl Trajectory {
 /// The id of a session that its converter does not name: a hash of the first step with a time, as agents begin with the same prompt in
 /// many sessions. Some converters write no times: then all steps together.
 fn id_of(steps: &[Raw<'_>], all: Raw<'_>) -> String {
-    let first = steps.iter().find(|step| step.read::<Step<'_>>().timestamp.0.is_some());
-    hashed_id(first.map_or(all.0, |it| it.0))
+    hashed_id(first_with_time(steps).map_or(all.0, |it| it.0))
+}
+
+fn first_with_time<'s, 'a>(steps: &'s [Raw<'a>]) -> Option<&'s Raw<'a>> {
+    steps.iter().find(|step| step.read::<Step<'_>>().timestamp.0.is_some())
+}
+
+/// Hashes by which the ledger finds an older copy: one of all steps up to the first response, as the steps before it are the same in
+/// many sessions, and one of each step after it.
+fn records_of(steps: &[Raw<'_>]) -> Vec<u64> {
+    let is_response = |step: &Raw<'_>| step.read::<Step<'_>>().source.as_str() == "agent";
+    let first_response = steps.iter().position(is_response).unwrap_or(steps.len());
+    let hashes = || steps.iter().map(|step| hash_of_document(step.0));
+    let beginning: Vec<u8> = hashes().take(first_response + 1).flat_map(u64::to_le_bytes).collect();
+    std::iter::once(hash_of_document(&beginning)).chain(hashes().skip(first_response + 1)).collect()
 }
 
 /// A name, unless the converter did not know it.

@@ -106,6 +106,8 @@ pub(crate) struct Part<'a> {
     pub(crate) reason: Text<'a>,
     pub(crate) cost: Number,
     pub(crate) tokens: Maybe<Usage>,
+    /// In Kilo Code: the model that answered, if the message names a router.
+    pub(crate) model: StepModel<'a>,
     // compaction
     pub(crate) auto: Flag,
     /// Whether the context was full, so that the prompt before is written again.
@@ -115,6 +117,16 @@ pub(crate) struct Part<'a> {
     pub(crate) filename: Text<'a>,
     // retry
     pub(crate) error: Error<'a>,
+}
+
+/// The model of a step.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(crate) struct StepModel<'a> {
+    #[serde(rename = "providerID")]
+    pub(crate) provider_id: Text<'a>,
+    #[serde(rename = "modelID")]
+    pub(crate) model_id: Text<'a>,
 }
 
 #[derive(Debug, Default, PartialEq, Deserialize)]

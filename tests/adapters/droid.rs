@@ -1,0 +1,88 @@
+//! Factory's Droid: a session and its settings.
+
+use agentlogs::model::source::Source;
+use agentlogs::model::tables::{SessionRow, Tables};
+use serde_json::{Value, json};
+
+use super::sessions_at;
+use crate::settled;
+
+const FIRST: &str = "aaaaaaaa-1111-4111-8111-111111111111";
+const SECOND: &str = "bbbbbbbb-2222-4222-8222-222222222222";
+
+/// The files of a session: its records after the first one, and the tokens of its settings.
+fn session(id: &str, parent: Option<&str>, records: &[Value], [input, output]: [i64; 2]) -> Vec<Source> {
+    let start = json!({"type": "session_start", "id": id, "owner": "u", "cwd": "/work", "parent": parent});
+    let log: Vec<String> = [start].iter().chain(records).map(Value::to_string).collect();
+    let usage = json!({"inputTokens": input, "outputTokens": output, "cacheReadTokens": 0, "thinkingTokens": 0});
+    let settings = json!({"model": "claude-sonnet-4-5", "tokenUsage": usage}).to_string();
+    let file = |end: &str, text: &str| {
+        let path = format!("/home/u/.factory/sessions/-work/{id}{end}");
+        Source { sessions: sessions_at(&path, text), path, ..Source::default() }
+    };
+    vec![file(".jsonl", &log.join("\n")), file(".settings.json", &settings)]
+}
+
+fn message(id: &str, minute: u32, role: &str, text: &str) -> Value {
+    let time = format!("2026-11-01T10:{minute:02}:00.000Z");
+    json!({"type": "message", "id": id, "timestamp": time, "message": {"role": role, "content": [{"type": "text", "text": text}]}})
+}
+
+fn compaction(id: &str, minute: u32) -> Value {
+    json!({"type": "compaction_state", "id": id, "timestamp": format!("2026-11-01T10:{minute:02}:00.000Z"), "summaryText": "s"})
+}
+
+fn first() -> Vec<Value> {
+    vec![
+        message("m1", 0, "user", "Go."),
+        message("m2", 1, "assistant", "Half."),
+        message("m3", 2, "assistant", "Done."),
+    ]
+}
+
+fn row<'a>(tables: &'a Tables, id: &str) -> &'a SessionRow {
+    tables.sessions.iter().find(|row| row.session.session_id == id).unwrap()
+}
+
+/// Turns, prompts, tokens and how far these can be trusted.
+fn counts(tables: &Tables, id: &str) -> (Option<i64>, Option<i64>, Option<i64>, &'static str) {
+    let row = row(tables, id);
+    (row.turns, row.user_turns, row.tokens.total(), row.usage.as_str())
+}
+
+/// `/compact` begins a session whose total begins with that of its parent.
+#[test]
+fn a_compacted_session_counts_what_it_adds() {
+    let records = [compaction("k", 10), message("n1", 11, "user", "More."), message("n2", 12, "assistant", "Done.")];
+    let child = || session(SECOND, Some(FIRST), &records, [1500, 180]);
+    let tables = settled([session(FIRST, None, &first(), [1000, 100]), child()].concat());
+    assert_eq!(counts(&tables, FIRST), (Some(2), Some(1), Some(1100), "exact"));
+    assert_eq!(counts(&tables, SECOND), (Some(1), Some(1), Some(580), "exact"));
+    // Without its parent the part of the parent is unknown.
+    assert_eq!(counts(&settled(child()), SECOND), (Some(1), Some(1), Some(1680), "conflict"));
+}
+
+/// A fork begins with copies of messages, and with a total of 0.
+#[test]
+fn a_fork_counts_its_own_messages() {
+    for before in [first(), [&[compaction("k", 0)][..], &first()].concat()] {
+        let more = [message("n1", 11, "user", "More."), message("n2", 12, "assistant", "Done.")];
+        let fork = session(SECOND, Some(FIRST), &[&before[..], &more].concat(), [500, 80]);
+        let tables = settled([session(FIRST, None, &before, [1000, 100]), fork].concat());
+        assert_eq!(counts(&tables, FIRST), (Some(2), Some(1), Some(1100), "exact"));
+        assert_eq!(counts(&tables, SECOND), (Some(1), Some(1), Some(580), "exact"));
+    }
+}
+
+#[test]
+fn of_two_states_of_the_settings_the_larger_one_counts() {
+    let state = |folder: &str, tokens| {
+        let mut files = session(FIRST, None, &first(), tokens);
+        files.iter_mut().for_each(|file| file.path = format!("/{folder}{}", file.path));
+        files
+    };
+    for [a, b] in [["a", "b"], ["b", "a"]] {
+        let tables = settled([state(a, [1000, 100]), state(b, [1200, 130])].concat());
+        assert_eq!(counts(&tables, FIRST), (Some(2), Some(1), Some(1330), "exact"));
+    }
+}
