@@ -98,7 +98,7 @@ fn reduce(total: &mut Total, turns: Spent, turns_left: Spent, early: Early) {
     let (all, rest) = (total.tokens(), total.tokens().without(turns.tokens));
     let rest_left = early.left_of(rest);
     let left = all.without(turns.tokens.minus(turns_left.tokens)).without(rest.minus(rest_left));
-    // The part of the cost that is of no turn is divided as the rest is, or as all tokens if there is none.
+    // The part of the cost that is of no turn is divided as the rest is, or as all tokens if there is no rest.
     let share = if rest.total().unwrap_or(0) > 0 { share(rest_left, rest) } else { share(left, all) };
     let cost = |own: f64| (own - turns.cost).max(0.0) * share + turns_left.cost;
     total.cost = total.cost.map(cost);

@@ -4,9 +4,10 @@ use agentlogs::adapters::{self, Hints};
 use agentlogs::model::errors::ErrorKind;
 use agentlogs::model::retention::Retention;
 use agentlogs::model::session::{EventKind, Status};
+use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::model::tables::{Tables, TurnRow, Usage};
 
-use super::tables;
+use super::{settled, tables};
 
 /// `usage` is the main agent's; `modelUsage` contains that of subagents as well.
 #[test]
@@ -33,6 +34,23 @@ fn a_result_without_models_states_nothing_about_subagents() {
         let tables = tables(&[lines.join("\n")]);
         assert_eq!((tables.sessions[0].usage, tables.sessions[0].tokens.output), (usage, Some(output)));
     }
+}
+
+/// A copy of a whole log under another id has no row of its own.
+#[test]
+fn labels_of_a_copy_are_those_of_its_owner() {
+    let source = |path: &str, id: &str, label: &str| {
+        let log = [line("user", 0, r#""message":{"role":"user","content":"Go."}"#), response(1, "msg_1", "", "")];
+        let log = log.join("\n").replace(r#""sessionId":"s""#, &format!(r#""sessionId":"{id}""#));
+        let mut sessions = adapters::parse(log.as_bytes(), Hints::default(), Retention::Text).sessions;
+        sessions[0].labels.insert(label.to_owned());
+        Source { path: path.to_owned(), sessions, status: SourceStatus::Parsed, ..Source::default() }
+    };
+    let tables = settled(vec![source("a", "s", "team=shop"), source("b", "t", "team=search")]);
+    let labels: Vec<_> = tables.sessions.iter().flat_map(|row| &row.session.labels).map(String::as_str).collect();
+    assert_eq!((tables.sessions.len(), labels), (1, vec!["team=search", "team=shop"]));
+    let duplicates: Vec<_> = tables.sources.iter().map(|source| source.duplicate_of.as_deref()).collect();
+    assert_eq!(duplicates, [None, Some("a")]);
 }
 
 /// Calls that Claude Code cancelled, because a parallel one failed or the user interrupted the response, never ran.

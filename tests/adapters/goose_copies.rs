@@ -1,11 +1,15 @@
 //! Sessions of goose that copy others, and what it states about calls, prompts and ends.
 
+use agentlogs::adapters::{self, Hints};
 use agentlogs::model::errors::ErrorKind;
+use agentlogs::model::retention::Retention;
 use agentlogs::model::session::{CallStatus, Operation, Status};
+use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::model::tables::{SessionRow, Tables, Usage};
+use agentlogs::model::verdict::Verdict;
 use serde_json::{Value, json};
 
-use super::tables;
+use super::{settled, tables};
 
 /// 2026-11-20, 10:00:00.
 pub(super) const START: i64 = 1_795_168_800;
@@ -133,6 +137,150 @@ fn a_duplicated_session_has_only_its_own_prompts_and_calls() {
     assert_eq!((alone.sessions[0].user_turns, alone.tool_calls.len()), (Some(2), 1));
 }
 
+/// A message and its answer, from after the conversation.
+fn more(session: &str, second: i64) -> [Value; 2] {
+    [
+        message(session, &format!("msg_a{second}"), second, "user", &text("More.")),
+        message(session, &format!("msg_b{second}"), second + 10, "assistant", &text("Done.")),
+    ]
+}
+
+/// Requests of its own have no row: nothing shows that the sums beyond the rows are those of another session.
+#[test]
+fn a_duplicate_from_before_the_ledger_keeps_its_sums() {
+    let id = "20261120_2";
+    let mut fork = vec![session(id, 9000, [Some(555), Some(500), Some(55)], Some("anthropic"))];
+    fork.extend(conversation(id));
+    fork.extend([more(id, 9010), more(id, 9030)].into_iter().flatten());
+    let mut carried = request(id, 7, 9025, 450, 50);
+    carried["cost_source"] = json!("carried_forward");
+    fork.extend([carried, request(id, 8, 9042, 50, 5)]);
+    let both = tables(&[database(&[original(), fork.clone()])]);
+    let (first, second) = (named(&both, "20261120_1"), named(&both, id));
+    assert_eq!((first.tokens.total(), second.tokens.total(), second.usage), (Some(120), Some(555), Usage::Exact));
+    assert_eq!((second.user_turns, second.tool_calls), (Some(2), Some(0)));
+    let alone = tables(&[database(&[fork])]);
+    assert_eq!((alone.sessions[0].tokens.total(), alone.sessions[0].user_turns), (Some(555), Some(3)));
+}
+
+/// The second of three sessions is not there. Its part of the third one's sums, prompts and calls stays.
+#[test]
+fn a_chain_of_copies_counts_each_part_once() {
+    let go_on = |id: &str, created: i64, sums: [Option<i64>; 3], provider: Option<&str>| {
+        let mut rows = vec![session(id, created, sums, provider)];
+        rows.extend(conversation(id));
+        rows.extend(more(id, 9010));
+        rows
+    };
+    let sums = [Some(330), Some(300), Some(30)];
+    let second = || {
+        let mut rows = go_on("20261120_2", 9000, sums, Some("anthropic"));
+        rows.push(request("20261120_2", 2, 9020, 200, 10));
+        rows
+    };
+    let third = || go_on("20261120_3", 20_000, sums, None);
+    let tokens = |tables: &Tables| -> Vec<_> {
+        tables.sessions.iter().map(|row| (row.tokens.total(), row.usage, row.user_turns, row.tool_calls)).collect()
+    };
+    let whole = [(Some(120), Usage::Exact, Some(1), Some(1)), (Some(210), Usage::Exact, Some(1), Some(0))];
+    assert_eq!(tokens(&tables(&[database(&[original(), second(), third()])])), whole);
+    assert_eq!(tokens(&tables(&[database(&[third()]), database(&[second()]), database(&[original()])])), whole);
+    // The sums of the second one may have begun at 0.
+    let expected = [whole[0], (Some(210), Usage::LowerBound, Some(1), Some(0))];
+    assert_eq!(tokens(&tables(&[database(&[original(), third()])])), expected);
+    // The original went on after it was imported.
+    let mut longer = vec![session("20261120_1", 0, [Some(620), Some(600), Some(20)], Some("anthropic"))];
+    longer.extend(original().into_iter().skip(1));
+    longer.extend(more("20261120_1", 30_000));
+    longer.push(request("20261120_1", 3, 30_012, 500, 0));
+    let expected = [(Some(620), Usage::Exact, Some(2), Some(1)), expected[1]];
+    assert_eq!(tokens(&tables(&[database(&[longer, third()])])), expected);
+    // A duplicate of the second one has the prompt of that one, and no tokens of it.
+    let mut fork = go_on("20261120_3", 20_000, [Some(260), Some(250), Some(10)], Some("anthropic"));
+    fork.extend(more("20261120_3", 20_010));
+    fork.push(request("20261120_3", 9, 20_021, 250, 10));
+    let expected = [whole[0], (Some(260), Usage::Exact, Some(2), Some(0))];
+    assert_eq!(tokens(&tables(&[database(&[original(), fork])])), expected);
+}
+
+/// An older copy of the original has less of it than its import.
+#[test]
+fn an_import_has_what_a_backup_does_not_have() {
+    let mut backup = vec![session("20261120_1", 0, [Some(50), Some(40), Some(10)], Some("anthropic"))];
+    backup.extend(conversation("20261120_1").into_iter().take(2));
+    backup.push(request("20261120_1", 1, 2, 40, 10));
+    let mut import = vec![session("20261120_2", 9000, SUMS, None)];
+    import.extend(conversation("20261120_2"));
+    let both = tables(&[database(&[backup]), database(&[import])]);
+    let (first, second) = (named(&both, "20261120_1"), named(&both, "20261120_2"));
+    assert_eq!((first.tokens.total(), second.tokens.total(), second.usage), (Some(50), Some(70), Usage::LowerBound));
+    assert_eq!((first.user_turns, second.user_turns, both.tool_calls.len()), (Some(1), Some(0), 1));
+    assert_eq!(both.turns.iter().filter_map(|row| row.turn.tokens.get().total()).sum::<i64>(), 120);
+}
+
+/// Of two imports that go different ways, the common beginning counts once. How much of the sums it is, nothing shows.
+#[test]
+fn two_imports_with_a_common_beginning_keep_the_rest() {
+    let mut longer = vec![session("20261120_5", 9000, [Some(500), Some(400), Some(100)], None)];
+    longer.extend(conversation("20261120_5").into_iter().take(2));
+    longer.extend([more("20261120_5", 100), more("20261120_5", 200)].into_iter().flatten());
+    let import = |sums| {
+        let mut rows = vec![session("20261120_6", 9000, sums, None)];
+        rows.extend(conversation("20261120_6"));
+        rows
+    };
+    for (sums, expected) in
+        [(SUMS, (None, Usage::Unknown)), ([Some(700), Some(500), Some(200)], (Some(200), Usage::LowerBound))]
+    {
+        let both = tables(&[database(&[longer.clone(), import(sums)])]);
+        let (first, second) = (named(&both, "20261120_5"), named(&both, "20261120_6"));
+        assert_eq!((first.tokens.total(), first.user_turns, both.tool_calls.len()), (Some(500), Some(3), 1));
+        assert_eq!(((second.tokens.total(), second.usage), second.user_turns), (expected, Some(0)));
+    }
+}
+
+/// Ids are a day and a number: on another machine the import can get the id of its original.
+#[test]
+fn an_import_with_the_id_of_its_original_counts_once() {
+    let id = "20261120_1";
+    let mut import = vec![session(id, 9000, SUMS, None)];
+    import.extend(conversation(id));
+    let mut longer = vec![session(id, 9000, [Some(330), Some(300), Some(30)], Some("anthropic"))];
+    longer.extend(conversation(id));
+    longer.extend(more(id, 9010));
+    longer.push(request(id, 2, 9021, 200, 10));
+    for (copy, tokens, prompts) in [(import, 120, 1), (longer, 330, 2)] {
+        let all = tables(&[database(&[original()]), database(&[copy])]);
+        let session = &all.sessions[0];
+        assert_eq!((all.sessions.len(), session.tokens.total(), session.usage), (1, Some(tokens), Usage::Exact));
+        assert_eq!((session.user_turns, all.tool_calls.len()), (Some(prompts), 1));
+        assert_eq!(session.session.parent_session_id, None);
+    }
+}
+
+/// A verdict beside the copy is about the original, and the file of the copy has no row of its own.
+#[test]
+fn what_is_stated_about_a_copy_is_about_its_original() {
+    let mut import = vec![session("20261120_2", 9000, SUMS, None)];
+    import.extend(conversation("20261120_2"));
+    let source = |path: &str, rows: Vec<Value>| Source {
+        path: path.to_owned(),
+        status: SourceStatus::Parsed,
+        sessions: adapters::parse(database(&[rows]).as_bytes(), Hints::default(), Retention::Text).sessions,
+        ..Source::default()
+    };
+    let mut copy = source("b", import);
+    for session in &mut copy.sessions {
+        session.labels.insert("team=search".to_owned());
+        session.verdicts.push(Verdict { name: "tests".to_owned(), passed: Some(true), ..Verdict::default() });
+    }
+    let tables = settled(vec![source("a", original()), copy]);
+    assert_eq!((tables.sessions.len(), tables.verdicts.len()), (1, 1));
+    assert!(tables.sessions[0].session.labels.contains("team=search"));
+    let duplicates: Vec<_> = tables.sources.iter().map(|source| source.duplicate_of.as_deref()).collect();
+    assert_eq!(duplicates, [None, Some("a")]);
+}
+
 fn claude_line(second: i64, kind: &str, message: &Value) -> String {
     let time = jiff::Timestamp::from_millisecond((START + second) * 1000 + 250).unwrap().to_string();
     json!({
@@ -198,6 +346,72 @@ fn an_agent_that_goose_started_has_the_tokens() {
     // Without a row for each request.
     let both = tables(&[claude(), database(&[rows[..3].to_vec()])]);
     assert_eq!((both.turns.len(), named(&both, id).tokens.total()), (2, None));
+}
+
+/// goose with three requests, at 0, 3600 and 7200 seconds.
+fn three_requests(has_rows: bool) -> Vec<Value> {
+    let id = "20261120_1";
+    let mut rows = vec![session(id, 0, [Some(3620), Some(3100), Some(520)], Some("claude-code"))];
+    for (number, (input, output)) in [(100, 20), (1000, 200), (2000, 300)].into_iter().enumerate() {
+        let number = i64::try_from(number).unwrap();
+        let second = 3600 * number;
+        rows.push(message(id, &format!("m{second}"), second, "user", &text("Go on.")));
+        rows.push(message(id, &format!("n{second}"), second + 5, "assistant", &text("Done.")));
+        if has_rows {
+            rows.push(request(id, number, second + 5, input, output));
+        }
+    }
+    rows
+}
+
+/// Claude Code that answers one request.
+fn agent(second: i64, entrypoint: &str) -> String {
+    let usage = json!({"input_tokens": 100, "output_tokens": 20});
+    let answer = json!({
+        "id": "msg_01Ef", "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "end_turn", "content": [text("x")],
+        "usage": usage,
+    });
+    let lines = [
+        claude_line(second, "user", &json!({"role": "user", "content": "Go on."})),
+        claude_line(second + 2, "assistant", &answer),
+    ];
+    lines.join("\n").replace("sdk-cli", entrypoint)
+}
+
+#[test]
+fn the_agent_of_one_request_has_the_tokens_of_that() {
+    for has_rows in [false, true] {
+        let rows = database(&[three_requests(has_rows)]);
+        let both = tables(&[agent(2, "sdk-cli"), rows.clone()]);
+        let session = named(&both, "20261120_1");
+        assert_eq!((session.tokens.total(), session.usage), (Some(3500), Usage::LowerBound), "{has_rows}");
+        // A person started it.
+        let both = tables(&[agent(50, "cli"), rows]);
+        assert_eq!(named(&both, "20261120_1").tokens.total(), Some(3620), "{has_rows}");
+    }
+}
+
+/// A backup of the database has some of the rows, and smaller sums.
+#[test]
+fn a_backup_does_not_take_the_tokens_of_an_agent_off_twice() {
+    let with_sums = |mut rows: Vec<Value>, input: i64| {
+        for name in ["total_tokens", "input_tokens", "accumulated_total_tokens", "accumulated_input_tokens"] {
+            rows[0][name] = json!(rows[0][name].as_i64().unwrap() + input);
+        }
+        database(&[rows])
+    };
+    let backup = with_sums(three_requests(true).into_iter().take(4).collect(), 6500);
+    let all = tables(&[agent(2, "sdk-cli"), backup, with_sums(three_requests(true), 10_000)]);
+    let session = named(&all, "20261120_1");
+    assert_eq!((session.tokens.total(), session.usage), (Some(13_500), Usage::LowerBound));
+}
+
+#[test]
+fn a_separator_at_the_end_of_a_directory_does_not_matter() {
+    let mut rows = three_requests(true);
+    rows[0]["working_dir"] = json!("/work/shop/");
+    let both = tables(&[agent(2, "sdk-cli"), database(&[rows])]);
+    assert_eq!(named(&both, "20261120_1").tokens.total(), Some(3500));
 }
 
 /// The only session of these messages.

@@ -1,6 +1,7 @@
 //! What the tables contain of the output of `goose run`.
 
 use agentlogs::model::session::Status;
+use agentlogs::model::tables::Tables;
 use serde_json::{Value, json};
 
 use super::goose_copies::{START, call, database, message, named, request, result, session, text};
@@ -115,4 +116,64 @@ fn a_resumed_run_repeats_the_sums_before() {
     let tables = tables(&[output("completed"), longer.to_string()]);
     assert_eq!((tables.sessions.len(), tables.sessions[0].tokens.total()), (1, Some(2400)));
     assert_eq!((tables.sessions[0].user_turns, tables.tool_calls.len()), (Some(2), 1));
+}
+
+/// The stream of a run, and the object of a later run, which has all of its messages.
+#[test]
+fn an_output_that_another_one_repeats_adds_nothing() {
+    let mut longer: Value = serde_json::from_str(&output("completed")).unwrap();
+    longer["messages"].as_array_mut().unwrap().push(printed("msg_20", 20, "user", &text("More.")));
+    longer["messages"].as_array_mut().unwrap().push(printed("chatcmpl-C3", 25, "assistant", &text("Done.")));
+    longer["metadata"]["total_tokens"] = json!(2400);
+    longer["metadata"]["input_tokens"] = json!(2200);
+    for logs in [[stream(&[complete()]), longer.to_string()], [longer.to_string(), stream(&[complete()])]] {
+        let tables = tables(&logs);
+        assert_eq!((tables.sessions.len(), tables.sessions[0].tokens.total()), (1, Some(2400)));
+        assert_eq!((tables.sessions[0].user_turns, tables.tool_calls.len()), (Some(2), 1));
+    }
+}
+
+/// A duplicate of the session has its messages, but not its sums.
+#[test]
+fn an_output_beside_a_duplicate_of_its_session_counts() {
+    let copy = |sums: [Option<i64>; 3]| {
+        let id = "20261120_7";
+        let mut rows = vec![
+            session(id, 9000, sums, Some("openai")),
+            message(id, "msg_7c1d20aa", 1, "user", &text("Round the cart.")),
+        ];
+        for printed in &messages()[..3] {
+            let second = printed["created"].as_i64().unwrap() - START;
+            let (name, role) = (printed["id"].as_str().unwrap(), printed["role"].as_str().unwrap());
+            rows.push(message(id, name, second, role, &printed["content"][0]));
+        }
+        rows
+    };
+    let mut fork = copy([Some(55), Some(50), Some(5)]);
+    fork.push(message("20261120_7", "msg_y", 9010, "user", &text("More.")));
+    fork.push(message("20261120_7", "msg_z", 9020, "assistant", &text("Done.")));
+    fork.push(request("20261120_7", 5, 9020, 50, 5));
+    let sum = |tables: &Tables| tables.sessions.iter().filter_map(|row| row.tokens.total()).sum::<i64>();
+    for log in [stream(&[complete()]), output("completed")] {
+        let both = tables(&[log.clone(), database(&[fork.clone()])]);
+        assert_eq!((both.sessions.len(), sum(&both), both.tool_calls.len()), (2, 1255, 1));
+        // An import has the sums, too.
+        let both = tables(&[log, database(&[copy([Some(1200), Some(1000), Some(200)])])]);
+        assert_eq!((both.sessions.len(), sum(&both), both.tool_calls.len()), (1, 1200, 1));
+        assert_eq!(both.sessions[0].user_turns, Some(1));
+    }
+}
+
+/// Other programs write such records, too.
+#[test]
+fn an_error_alone_is_not_goose() {
+    for log in [
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+        json!({"type": "error", "error": "boom"}),
+        json!({"type": "complete", "total_tokens": 5}),
+    ] {
+        assert!(tables(&[log.to_string()]).sessions.is_empty(), "{log}");
+    }
+    let failed = [json!({"type": "error", "error": "boom"}).to_string(), complete().to_string()].join("\n");
+    assert_eq!(tables(&[failed]).sessions[0].session.status, Status::Error);
 }

@@ -36,10 +36,12 @@
 //! | user turns | user messages with text or an image, except results, messages hidden from the user and goose's requests for the `final_output` of a recipe; none in a `sub_agent` |
 //! | status | the last message: an answer without calls is `success`; an error as above is `error`, and so is "I've reached the maximum number of actions" (`max_turns`); a cancelled call, or goose's question after it, is `aborted`; else `incomplete` |
 //!
-//! Messages from before `created_at` are a [copied history](accounting.md#copied-histories). Of a session with rows in the ledger, the
-//! sums beyond these are those of the imported session, and so are all sums of a session without an answer of its own. A session that
-//! was imported and continued before schema 15 has no such rows: its sums are its own. Sums that goose added up from the lines of
-//! another program's log are an `estimate`: it counts the lines of one response of Claude Code as several.
+//! Messages from before `created_at` are a [copied history](accounting.md#copied-histories). The sums of a session without an answer of
+//! its own are those of the imported session, and so is the part of the sums beyond the rows of the ledger. But if the user asked again
+//! after an answer and before the first row, the session went on before schema 15, and requests of its own have no row: its sums are its
+//! own, as those of a duplicated session begin at 0. So the sums of a session that was imported and continued before schema 15 contain
+//! those of its original again. Sums that goose added up from the lines of another program's log are an `estimate`: it counts the lines of
+//! one response of Claude Code as several. The ids that it gives to such messages are like those of a session with the id of the import.
 //!
 //! *Lower bound*: sessions from before April 2025, which have no sums: only the last request is known. Sessions whose provider is an
 //! agent of another program (`claude-code`, `codex`, `gemini-cli`, `cursor-agent`, and `claude-acp`, `codex-acp`, `copilot-acp`, `amp-acp`,
