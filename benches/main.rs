@@ -110,10 +110,10 @@ fn pipeline(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("pipeline");
     group.throughput(Throughput::Bytes(bytes.unsigned_abs()));
     group.bench_function("read", |it| it.iter(read));
-    group.bench_function("settle", |it| it.iter(|| ledger::settle(black_box(sources.clone()))));
+    group.bench_function("reconcile", |it| it.iter(|| ledger::reconcile(black_box(sources.clone()))));
     #[cfg(feature = "archive")]
     {
-        let tables = ledger::settle(sources.clone());
+        let tables = ledger::reconcile(sources.clone());
         group.bench_function("frames", |it| {
             it.iter(|| {
                 for table in agentlogs::store::frames::TABLES {

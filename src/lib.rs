@@ -1,7 +1,7 @@
 //! agentlogs: offline analytics of the session logs of AI coding agents: cost, tokens, tools, turns and outcomes.
 //!
 //! The library is the program without its command line. Other programs use these functions: [`parse`] reads a log into
-//! [`SessionResult`](model::session::SessionResult)s, [`read`] all logs of directories, [`settle`] makes one ledger of them,
+//! [`SessionResult`](model::session::SessionResult)s, [`read`] all logs of directories, [`reconcile`] makes one ledger of them,
 //! [`open`] reads an archive, and [`report`] runs a report. These functions and the types of [`model`] change only with a new minor
 //! version before 1.0, and `CHANGELOG.md` states it. All else is hidden from the documentation, and may change at any time.
 //!
@@ -16,7 +16,7 @@
 //!
 //! // Copies of a session, forks and subagents count once, and all rows have a cost.
 //! let logs = agentlogs::read(["sample-logs/pi-session"]);
-//! let tables = agentlogs::settle(logs.sources);
+//! let tables = agentlogs::reconcile(logs.sources);
 //! assert!(tables.turns.iter().any(|turn| turn.money.cost.is_some()));
 //!
 //! # #[cfg(feature = "archive")] {
@@ -109,8 +109,8 @@ pub fn read<P: Into<PathBuf>>(paths: impl IntoIterator<Item = P>) -> ReadSummary
 
 /// Reconciles the sessions of all sources: what several logs contain counts once, and each row has its cost by the built-in
 /// prices, or the one that its log reports.
-pub fn settle(sources: Vec<Source>) -> Tables {
-    let mut tables = ledger::settle(sources);
+pub fn reconcile(sources: Vec<Source>) -> Tables {
+    let mut tables = ledger::reconcile(sources);
     ledger::find_sessions_in(&mut tables);
     ledger::costs::price(&mut tables, prices::Catalog::built_in());
     tables

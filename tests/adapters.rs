@@ -42,8 +42,8 @@ use agentlogs::model::session::SessionResult;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 
+use crate::reconciled;
 use crate::rules::{large_logs_are_read_as_small_ones, parse};
-use crate::settled;
 
 /// The sessions of a log, which are the same if it is read as a large one.
 fn sessions(log: &str) -> Vec<SessionResult> {
@@ -65,5 +65,5 @@ fn tables<L: AsRef<str>>(logs: &[L]) -> Tables {
         sessions: sessions(log.as_ref()),
         ..Source::default()
     };
-    settled(logs.iter().enumerate().map(source).collect())
+    reconciled(logs.iter().enumerate().map(source).collect())
 }

@@ -24,7 +24,7 @@ use agentlogs::store::query;
 use polars::prelude::*;
 use twox_hash::XxHash3_64;
 
-use crate::{demo_facts, facts, root, settled};
+use crate::{demo_facts, facts, reconciled, root};
 
 fn shown(frame: &DataFrame) -> String {
     let mut out = Vec::new();
@@ -48,7 +48,7 @@ fn ingest(archive: &Archive, roots: &[std::path::PathBuf]) -> ingest::ReadSummar
 }
 
 fn sample_frames() -> Vec<(&'static str, DataFrame)> {
-    frames::frames(&settled(facts(Retention::None))).unwrap()
+    frames::frames(&reconciled(facts(Retention::None))).unwrap()
 }
 
 /// An archive is the same to the byte, however many threads made it and whichever instructions they had.
@@ -102,7 +102,7 @@ fn packages_list_the_tables() {
 #[test]
 fn every_column_has_values() {
     let mut silent = Vec::new();
-    let of_logs = frames::frames(&settled(facts(Retention::Full))).unwrap().into_iter();
+    let of_logs = frames::frames(&reconciled(facts(Retention::Full))).unwrap().into_iter();
     for (table, frame) in of_logs.filter(|(table, _)| TABLES_OF_LOGS.contains(table)) {
         for column in frame.columns() {
             let is_zero = |row| column.get(row).unwrap().extract::<f64>() == Some(0.0);
@@ -124,7 +124,7 @@ fn every_column_has_values() {
 
 #[test]
 fn every_named_query_gives_its_rows() {
-    let demo = frames::frames(&settled(demo_facts())).unwrap();
+    let demo = frames::frames(&reconciled(demo_facts())).unwrap();
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
         for entry in fs::read_dir(root().join("queries")).unwrap() {
             let path = entry.unwrap().path();
@@ -142,7 +142,7 @@ fn what_goes_into_parquet_comes_out() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Archive::at(folder.path().join("archive"));
     let facts = facts(Retention::Full);
-    let tables = settled(facts.clone());
+    let tables = reconciled(facts.clone());
     let writer = archive.write().unwrap();
     for source in &facts {
         writer.add(source.clone());
@@ -220,7 +220,7 @@ fn long_id(number: i64, at: i64) -> String {
     (0..20).map(part).collect()
 }
 
-/// A source of many sessions is kept in pieces, which are settled one by one unless something links them: it makes no
+/// A source of many sessions is kept in pieces, which are reconciled one by one unless something links them: it makes no
 /// difference.
 #[test]
 fn a_large_source_is_reconciled_in_chunks() {
@@ -267,14 +267,14 @@ fn a_large_source_is_reconciled_in_chunks() {
         let folder = tempfile::tempdir().unwrap();
         let archive = Archive::at(folder.path().join("archive"));
         let sources: Vec<Source> = others.into_iter().chain([large.clone()]).collect();
-        let expected = frames::frames(&settled(sources.clone())).unwrap();
+        let expected = frames::frames(&reconciled(sources.clone())).unwrap();
         let writer = archive.write().unwrap();
         sources.iter().cloned().for_each(|it| writer.add(it));
         let mut sums = writer.commit().unwrap().sums;
         if sources.len() == 1 {
             // From what is kept of it.
             let mut writer = archive.write().unwrap();
-            writer.settle_all();
+            writer.reconcile_all();
             sums = writer.commit().unwrap().sums;
             let facts = fs::read_dir(folder.path().join("archive/current/facts")).unwrap();
             let bytes: u64 = facts.map(|file| file.unwrap().metadata().unwrap().len()).sum();
@@ -421,7 +421,7 @@ fn a_first_ingest_that_was_killed_can_be_done_again() {
     assert!(matches!(Archive::at(other.path()).write(), Err(archive::Error::Foreign(_))));
 }
 
-/// Sources that nothing links are settled apart with the result of all together.
+/// Sources that nothing links are reconciled apart with the result of all together.
 #[test]
 fn groups_are_reconciled_apart_as_together() {
     let facts = facts(Retention::Text);
@@ -434,11 +434,11 @@ fn groups_are_reconciled_apart_as_together() {
     assert!(apart.len() > 20 && apart.values().any(|it| it.len() > 1));
     let mut frames: BTreeMap<&str, Vec<LazyFrame>> = BTreeMap::new();
     for sources in apart.into_values() {
-        for (name, frame) in frames::frames(&settled(sources)).unwrap() {
+        for (name, frame) in frames::frames(&reconciled(sources)).unwrap() {
             frames.entry(name).or_default().push(frame.lazy());
         }
     }
-    for (name, whole) in frames::frames(&settled(facts)).unwrap() {
+    for (name, whole) in frames::frames(&reconciled(facts)).unwrap() {
         let apart = concat(frames.remove(name).unwrap(), UnionArgs::default()).unwrap().collect().unwrap();
         let (apart, whole) = (sorted(&apart), sorted(&whole));
         assert!(apart.equals_missing(&whole), "{name}\n{}\n{}", shown(&apart), shown(&whole));
@@ -451,8 +451,8 @@ fn tables_with_spare_capacity_are_as_new_ones() {
     let facts = facts(Retention::Text);
     let mut tables = Tables::default();
     for sources in facts.chunks(7) {
-        tables = ledger::settle_into(sources.to_vec(), tables);
-        assert_eq!(format!("{tables:?}"), format!("{:?}", ledger::settle(sources.to_vec())));
+        tables = ledger::reconcile_into(sources.to_vec(), tables);
+        assert_eq!(format!("{tables:?}"), format!("{:?}", ledger::reconcile(sources.to_vec())));
         costs::price(&mut tables, Catalog::built_in());
     }
 }
@@ -609,7 +609,7 @@ fn damage_is_found_in_every_file() {
     assert_eq!(archive.check().unwrap().problems, []);
 }
 
-/// Damaged facts are not settled: the tables of it would be right by their own checksums.
+/// Damaged facts are not reconciled: the tables of it would be right by their own checksums.
 #[test]
 fn damaged_facts_are_not_reconciled() {
     let folder = tempfile::tempdir().unwrap();
@@ -622,7 +622,7 @@ fn damaged_facts_are_not_reconciled() {
     bytes[middle] ^= 1;
     fs::write(&facts, bytes).unwrap();
     let mut writer = archive.write().unwrap();
-    writer.settle_all();
+    writer.reconcile_all();
     assert!(matches!(writer.commit(), Err(archive::Error::Damaged { path, .. }) if path.ends_with("facts/1-0")));
     assert!(archive.facts().is_err());
 }
@@ -734,14 +734,14 @@ fn an_exported_trajectory_has_the_rows_of_its_session() {
         all
     };
     for content in [Retention::None, Retention::Full] {
-        let tables = settled(facts(content));
+        let tables = reconciled(facts(content));
         let frames = frames::frames(&tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
         for trajectory in Trajectories::new(&frames).unwrap().iter() {
             let file = fs::File::create(folder.path().join(&trajectory.file_name)).unwrap();
             trajectory.write(std::io::BufWriter::new(file)).unwrap();
         }
         let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
-        let again = settled(ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources);
+        let again = reconciled(ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources);
         let (before, after) = (told(&tables), told(&again));
         assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
         for (key, before) in before {
@@ -954,7 +954,7 @@ fn a_snapshot_is_read_beside_any_number_of_writers() {
     let tables = snapshot.tables().unwrap();
     let compact = || {
         let mut writer = archive.write().unwrap();
-        writer.settle_all();
+        writer.reconcile_all();
         writer.commit().unwrap();
     };
     (0..4).for_each(|_| compact());
@@ -1014,7 +1014,7 @@ fn a_check_beside_a_writer_reports_no_damage() {
         let writer = scope.spawn(|| {
             for _ in 0..60 {
                 let mut writer = archive.write().unwrap();
-                writer.settle_all();
+                writer.reconcile_all();
                 writer.commit().unwrap();
             }
         });

@@ -9,7 +9,7 @@ use agentlogs::store::frames::frames;
 use polars::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{facts, settled};
+use crate::{facts, reconciled};
 
 /// A transcript of Claude. Each step has a second, and is a prompt or a response with its context and at most one call,
 /// with the seconds and the status of that.
@@ -72,7 +72,7 @@ impl Transcript {
     fn tables(&self) -> Frames {
         let sessions = adapters::parse(self.0.join("\n").as_bytes(), Hints::default(), Retention::None).sessions;
         let path = "a.jsonl".to_owned();
-        frames_of(&settled(vec![Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() }]))
+        frames_of(&reconciled(vec![Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() }]))
     }
 }
 
@@ -141,7 +141,7 @@ fn failed_tests_are_known_by_their_results() {
         let log = format!("{}\n{item}\n", json!({"type": "thread.started", "thread_id": "t"}));
         let sessions = adapters::parse(log.as_bytes(), Hints::default(), Retention::None).sessions;
         let path = "a.jsonl".to_owned();
-        frames_of(&settled(vec![Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() }]))
+        frames_of(&reconciled(vec![Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() }]))
     };
     let failed = "tests/a.py F.\n1 failed, 1 passed in 0.12s\n";
     let (piped, passed) = ("pytest 2>&1 | tail -3", "2 passed in 0.12s");
@@ -178,7 +178,7 @@ fn a_session_without_calls_is_measured() {
 /// A format that does not show what a measure needs has no value for it.
 #[test]
 fn what_a_format_does_not_show_is_unknown() {
-    let rows = measures(&frames_of(&settled(facts(Retention::None))), "format");
+    let rows = measures(&frames_of(&reconciled(facts(Retention::None))), "format");
     let of = |format: &str| rows.iter().find(|row| row[0] == format!("format={format}")).unwrap();
     assert_eq!(of("claude-json").len(), 2, "{:?}", of("claude-json"));
     let has = |format: &str, measure: &str| of(format).iter().any(|it| it.starts_with(&format!("{measure}=")));
@@ -194,7 +194,7 @@ fn what_a_format_does_not_show_is_unknown() {
 /// Filters apply to sessions, and every dimension of sessions groups the same ones.
 #[test]
 fn groups_sum_to_the_total() {
-    let tables = frames_of(&settled(facts(Retention::None)));
+    let tables = frames_of(&reconciled(facts(Retention::None)));
     let sums = |by: &str| {
         let options = Options { by: vec![by.to_owned()], wide: true, total: true, ..Options::default() };
         let answer = reports::find("behaviour").unwrap().run(&tables, &options).unwrap();
@@ -212,7 +212,7 @@ fn groups_sum_to_the_total() {
 /// Tables may be in partitions with whole sessions, in any order.
 #[test]
 fn partitions_of_tables_give_the_rows_of_the_whole() {
-    let whole = frames_of(&settled(facts(Retention::None)));
+    let whole = frames_of(&reconciled(facts(Retention::None)));
     let partition = |number: u32| {
         let length = || col("session_id").str().len_chars() % lit(3);
         whole.clone().map(|table, rows| match table {

@@ -12,7 +12,7 @@ use agentlogs::prices::Catalog;
 use agentlogs::store::frames::frames;
 use polars::prelude::*;
 
-use crate::{root, settled};
+use crate::{reconciled, root};
 
 fn path(name: &str) -> PathBuf {
     root().join("tests/bill").join(name)
@@ -199,7 +199,7 @@ fn counts_out_of_range_are_problems() {
 fn tables() -> Frames {
     let options = Options { roots: vec![path("logs")], ..Options::default() };
     let sources = ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default()).sources;
-    frames(&settled(sources)).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
+    frames(&reconciled(sources)).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 
 fn compared(names: &[&str], change: impl Fn(&mut Question<'_>)) -> Option<Bill> {

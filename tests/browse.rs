@@ -16,7 +16,7 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::style::Color;
 
-use crate::{demo_facts, settled, shipped};
+use crate::{demo_facts, reconciled, shipped};
 
 /// Tables in memory; `None` if they cannot be read.
 #[derive(Clone)]
@@ -126,7 +126,7 @@ impl Program {
 }
 
 fn demo() -> Frames {
-    let tables = settled(demo_facts());
+    let tables = reconciled(demo_facts());
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 

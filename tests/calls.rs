@@ -71,7 +71,7 @@ fn ids_that_each_response_uses_again_lose_no_call() {
 }
 
 /// The tables of pi's files, which have to be the same for every order of the files.
-fn settled(files: &[String]) -> Tables {
+fn reconciled(files: &[String]) -> Tables {
     let sources = || {
         files.iter().enumerate().map(|(index, text)| Source {
             path: format!("{index}.jsonl"),
@@ -80,11 +80,11 @@ fn settled(files: &[String]) -> Tables {
             ..Source::default()
         })
     };
-    let tables = ledger::settle(sources().collect());
+    let tables = ledger::reconcile(sources().collect());
     for first in 0..files.len() {
         let mut others: Vec<Source> = sources().collect();
         others.rotate_left(first);
-        assert_eq!(format!("{:?}", ledger::settle(others)), format!("{tables:?}"));
+        assert_eq!(format!("{:?}", ledger::reconcile(others)), format!("{tables:?}"));
     }
     tables
 }
@@ -125,14 +125,14 @@ fn copies_of_calls_with_one_id_count_once() {
     // A copy that was cut, a file that begins later, and the whole.
     let parts = [file("s", "", &calls[..2]), file("s", "", &calls[1..3]), file("s", "", &calls)];
     for files in [&parts[..], &parts[..2], &parts[1..], &parts[2..]] {
-        let (sessions, turns) = told(&settled(files));
+        let (sessions, turns) = told(&reconciled(files));
         let (count, errors) = if files.len() == 2 && files[1] == parts[1] { (3, 1) } else { (4, 2) };
         assert_eq!(sessions, [format!("s: Some({count}) Some({errors})")]);
         assert_eq!(turns, (0..count).map(Some).collect::<Vec<_>>());
     }
     // A fork repeats the history, and goes on.
     let fork = file("t", r#","parentSession":"s""#, &calls);
-    let (sessions, _) = told(&settled(&[file("s", "", &calls[..2]), fork]));
+    let (sessions, _) = told(&reconciled(&[file("s", "", &calls[..2]), fork]));
     assert_eq!(sessions, ["s: Some(2) Some(1)", "t: Some(2) Some(1)"]);
 }
 

@@ -11,7 +11,7 @@ use agentlogs::input::open::Limit;
 use agentlogs::model::source::{Source, SourceStatus};
 use zip::write::SimpleFileOptions;
 
-use crate::{facts, root, settled};
+use crate::{facts, reconciled, root};
 
 const LOG: &str = r#"{"type":"thread.started","thread_id":"th1"}
 {"type":"turn.completed","usage":{"input_tokens":3,"cached_input_tokens":0,"output_tokens":5}}
@@ -126,8 +126,8 @@ fn an_archive_beside_its_files_adds_nothing() {
     for (name, bytes) in archives() {
         fs::write(folder.path().join(name), bytes).unwrap();
     }
-    let tables = settled(read(folder.path(), &BTreeMap::new()).sources);
-    let alone = settled(facts(Retention::None));
+    let tables = reconciled(read(folder.path(), &BTreeMap::new()).sources);
+    let alone = reconciled(facts(Retention::None));
     assert_eq!(tables.sessions.len(), alone.sessions.len());
     for (session, alone) in tables.sessions.iter().zip(&alone.sessions) {
         let facts =

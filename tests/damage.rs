@@ -15,10 +15,10 @@ use polars::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::{facts, settled};
+use crate::{facts, reconciled};
 
 static FRAMES: LazyLock<Vec<(&'static str, DataFrame)>> =
-    LazyLock::new(|| frames::frames(&settled(facts(Retention::None))).unwrap());
+    LazyLock::new(|| frames::frames(&reconciled(facts(Retention::None))).unwrap());
 
 fn asked(sql: &str) -> Result<DataFrame, query::Error> {
     query::query(FRAMES.iter().map(|(name, it)| (*name, it.clone().lazy())).collect(), sql)
@@ -306,7 +306,7 @@ fn ingest_another(archive: &Archive) -> Result<Vec<archive::Problem>, archive::E
 
 fn compact(archive: &Archive) -> Result<Vec<archive::Problem>, archive::Error> {
     let mut writer = archive.write()?;
-    writer.settle_all();
+    writer.reconcile_all();
     Ok(writer.commit()?.problems)
 }
 

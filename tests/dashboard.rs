@@ -14,10 +14,10 @@ use base64::Engine;
 use polars::prelude::*;
 use serde_json::Value;
 
-use crate::{facts, root, settled, shipped};
+use crate::{facts, reconciled, root, shipped};
 
 fn tables() -> Frames {
-    let tables = settled(facts(Retention::None));
+    let tables = reconciled(facts(Retention::None));
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Databases as logs: the samples among them, and what SQLite keeps beside a database.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -266,7 +266,7 @@ fn counted(folders: &[&Path]) -> Vec<String> {
     let roots = folders.iter().map(|it| (*it).to_owned()).collect();
     let options = Options { roots, content: Retention::Text, ..Options::default() };
     let taken = ingest::read(&options, &BTreeMap::new(), &Progress::default());
-    let tables = ledger::settle(taken.sources);
+    let tables = ledger::reconcile(taken.sources);
     let session = |it: &SessionRow| {
         let counts = [it.turns, it.user_turns, it.tool_calls, it.tool_errors];
         let session = &it.session;
@@ -388,7 +388,7 @@ fn newer_columns_of_hermes_are_read() {
     assert_eq!((session.prompts.len(), session.events.len()), (1, 1));
     assert_eq!(session.parent_session_id.as_deref(), Some("z"));
     assert_eq!(session.offer.instructions.map(|it| it.bytes), Some(15));
-    assert_eq!(session.offer.tools.as_ref().map(|it| it.len()), Some(1));
+    assert_eq!(session.offer.tools.as_ref().map(BTreeSet::len), Some(1));
 }
 
 /// openclaw moves the entries of a session into one value, compressed or not. A damaged line costs one entry.

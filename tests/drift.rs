@@ -15,7 +15,7 @@ use agentlogs::model::unknown::Contents;
 use agentlogs::store::frames::frames;
 use polars::prelude::*;
 
-use crate::{facts, lines_of, root, samples, settled};
+use crate::{facts, lines_of, reconciled, root, samples};
 
 /// A record of a type that no format has, with the members by which formats recognise their records left out.
 const MADE_UP: &str = r#"{"type":"agentlogs_made_up","usage":{"input_tokens":70,"output_tokens":7},"model":"m"}"#;
@@ -38,7 +38,7 @@ fn tables_of(logs: &[&str]) -> Tables {
             ..Source::default()
         }
     };
-    settled(logs.iter().enumerate().map(source).collect())
+    reconciled(logs.iter().enumerate().map(source).collect())
 }
 
 fn frames_of(tables: &Tables) -> Frames {
@@ -246,7 +246,7 @@ fn unread_counts_in_records_of_known_families_are_named() {
 
 #[test]
 fn no_sample_is_in_doubt() {
-    let tables = frames_of(&settled(facts(Retention::None)));
+    let tables = frames_of(&reconciled(facts(Retention::None)));
     assert_eq!(content_doubts(&tables).unwrap(), Vec::<String>::new());
 }
 

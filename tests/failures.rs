@@ -9,10 +9,10 @@ use agentlogs::store::frames::{COMPUTED_TABLES, computed_schema, frames};
 use agentlogs::store::query::query;
 use polars::prelude::*;
 
-use crate::{demo_facts, facts, settled};
+use crate::{demo_facts, facts, reconciled};
 
 fn tables_of(sources: Vec<Source>) -> Frames {
-    frames(&settled(sources)).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
+    frames(&reconciled(sources)).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 
 fn demo() -> Frames {

@@ -12,10 +12,10 @@ use agentlogs::prices::Catalog;
 use agentlogs::store::frames::frames;
 use polars::prelude::*;
 
-use crate::{demo_facts, facts, settled};
+use crate::{demo_facts, facts, reconciled};
 
 fn tables_of(sources: Vec<Source>) -> Frames {
-    let tables: Tables = settled(sources);
+    let tables: Tables = reconciled(sources);
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 

@@ -13,7 +13,7 @@ use agentlogs::input::open::Limit;
 use agentlogs::model::health::Reason;
 use agentlogs::model::source::{Source, SourceStatus};
 
-use crate::settled;
+use crate::reconciled;
 
 const LOG: &str = r#"{"type":"thread.started","thread_id":"th1"}
 {"type":"turn.completed","usage":{"input_tokens":3,"cached_input_tokens":0,"output_tokens":5}}
@@ -58,7 +58,7 @@ fn what_is_no_file_is_left_alone() {
         "{:?}",
         taken.errors
     );
-    let tables = settled(taken.sources);
+    let tables = reconciled(taken.sources);
     assert_eq!((tables.sessions.len(), tables.sessions[0].tokens.total()), (1, Some(8)));
 }
 
@@ -118,7 +118,7 @@ fn each_kind_of_bad_line_is_counted_by_its_name() {
         let rejects: Vec<_> = source.health.rejects.iter().map(|it| (it.reason, it.lines, it.first_line)).collect();
         let expected: Vec<_> = reason.iter().map(|it| (*it, 1, 3)).collect();
         assert_eq!(rejects, expected, "{}", String::from_utf8_lossy(&line[..line.len().min(80)]));
-        let tables = settled(vec![source]);
+        let tables = reconciled(vec![source]);
         assert_eq!(tables.sessions[0].tokens.total(), Some(8), "{:?}", tables.sessions[0]);
     }
 }

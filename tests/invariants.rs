@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use crate::rules::{self, Priced, without_lines};
-use crate::{facts, lines_of, root, samples, settled};
+use crate::{facts, lines_of, reconciled, root, samples};
 
 fn texts() -> Vec<Vec<u8>> {
     samples().iter().map(|it| lines_of(it)).collect()
@@ -92,8 +92,8 @@ proptest! {
     /// The tables do not depend on the order in which files were read.
     #[test]
     fn order_does_not_matter(shuffled in Just(facts(Retention::Text)).prop_shuffle()) {
-        let expected = format!("{:?}", settled(facts(Retention::Text)));
-        prop_assert_eq!(format!("{:?}", settled(shuffled)), expected);
+        let expected = format!("{:?}", reconciled(facts(Retention::Text)));
+        prop_assert_eq!(format!("{:?}", reconciled(shuffled)), expected);
     }
 
     /// Any copies of any files change nothing but `sources`.
@@ -104,7 +104,7 @@ proptest! {
             source.path = format!("zz-copy/{}", source.path);
             all.push(source);
         }
-        let (once, all) = (settled(once), settled(all));
+        let (once, all) = (reconciled(once), reconciled(all));
         prop_assert_eq!(format!("{:?}{:?}", once.sessions, once.turns), format!("{:?}{:?}", all.sessions, all.turns));
         prop_assert_eq!(format!("{:?}{:?}", once.tool_calls, once.events), format!("{:?}{:?}", all.tool_calls, all.events));
     }
@@ -130,7 +130,7 @@ fn what_was_billed_stays_when_a_log_is_cut() {
     for text in line_texts().into_iter().filter(|text| !text.starts_with(b"{\"table\"")) {
         let whole = source(&text);
         let billed = |sources: Vec<Source>| {
-            let tables = settled(sources);
+            let tables = reconciled(sources);
             let of_session = |it: &SessionRow| format!("{} {:?} {:?}", it.session.session_id, it.tokens, it.money);
             let is_billed = |it: &&SessionRow| it.tokens.total().is_some() || it.money.cost.is_some();
             tables.sessions.iter().filter(is_billed).map(of_session).collect::<Vec<_>>()
@@ -167,7 +167,7 @@ fn what_was_billed_stays_when_the_next_process_writes_the_file() {
             ..Source::default()
         }
     };
-    let input = |sources: Vec<Source>| settled(sources).sessions[0].tokens.input;
+    let input = |sources: Vec<Source>| reconciled(sources).sessions[0].tokens.input;
     assert_eq!(input(result("a", 1000, 1000).followed_by(result("b", 2000, 2000))), Some(3000), "from 0");
     assert_eq!(input(result("a", 1000, 1000).followed_by(result("b", 2000, 3000))), Some(3000), "restored");
     assert_eq!(input(result("a", 1000, 1000).followed_by(result("a", 1000, 1000))), Some(1000), "the same");
@@ -208,7 +208,7 @@ fn responses_of_a_gateway_count_once() {
         sessions: parse(text.as_bytes()).sessions,
         ..Source::default()
     };
-    let tables = settled(vec![source("a", &one), source("b", &fork)]);
+    let tables = reconciled(vec![source("a", &one), source("b", &fork)]);
     let mut inputs: Vec<_> = tables.turns.iter().map(|row| row.turn.tokens.get().input).collect();
     inputs.sort();
     assert_eq!(inputs, [7, 100, 200, 300].map(Some));
@@ -222,7 +222,7 @@ fn counted(texts: &[Vec<u8>]) -> Vec<String> {
         sessions: parse(text).sessions,
         ..Source::default()
     };
-    let tables = settled(texts.iter().enumerate().map(source).collect());
+    let tables = reconciled(texts.iter().enumerate().map(source).collect());
     let count = |it: &SessionRow| {
         let counts = [it.turns, it.user_turns, it.tool_calls, it.tool_errors, it.file_changes, it.compactions];
         format!("{} {:?} {:?} {:?} {:?}", it.session.session_id, it.session.status, it.tokens, it.money, counts)
@@ -271,7 +271,7 @@ fn the_beginning_of_a_log_beside_it_counts_nothing() {
 /// docs/accounting.md#invariants.
 #[test]
 fn the_ledger_adds_up() {
-    let tables = settled(facts(Retention::None));
+    let tables = reconciled(facts(Retention::None));
     for (index, row) in tables.sessions.iter().enumerate() {
         let of_session = || tables.turns.iter().filter(|it| it.session == index);
         let sum: i64 = of_session().filter_map(|it| it.turn.tokens.get().total()).sum();

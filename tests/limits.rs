@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use polars::prelude::IntoLazy as _;
 use serde_json::Value;
 
-use crate::{facts, root, settled};
+use crate::{facts, reconciled, root};
 
 const FORK: &str = "fork-refused-and-interrupted.jsonl";
 
@@ -23,7 +23,7 @@ type Row = (String, i64, String, Option<f64>, Option<i64>, Option<i64>, [Option<
 
 /// The tables of the samples of one format.
 fn tables_of(format: &str) -> Tables {
-    settled(facts(Retention::None).into_iter().filter(|source| source.path.contains(format)).collect())
+    reconciled(facts(Retention::None).into_iter().filter(|source| source.path.contains(format)).collect())
 }
 
 /// The changes of `rate_limits` in a rollout, by a walk over its JSON. `from`: the time of the first record that is not history.
@@ -101,7 +101,7 @@ fn copies_add_no_limits() {
         }
         let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
         let read = ingest::read(&options, &BTreeMap::new(), &Progress::default());
-        let rows = settled(read.sources).limits.into_iter();
+        let rows = reconciled(read.sources).limits.into_iter();
         rows.map(|row| (row.limit.occurred_at, row.limit.window_name, row.limit.used_percent)).collect::<Vec<_>>()
     };
     let log = std::fs::read_to_string(root().join("sample-logs/codex-rollout/limits-changed-reached-and-reset.jsonl"));
@@ -118,7 +118,7 @@ fn copies_add_no_limits() {
 }
 
 fn sample_frames() -> Frames {
-    let tables = settled(facts(Retention::None));
+    let tables = reconciled(facts(Retention::None));
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 
@@ -151,7 +151,7 @@ fn every_turn_is_in_one_window() {
 #[test]
 fn active_windows_are_those_of_the_report() {
     let tables = sample_frames();
-    let turns = settled(facts(Retention::None)).turns;
+    let turns = reconciled(facts(Retention::None)).turns;
     let times: BTreeSet<Time> = turns.iter().filter_map(|turn| turn.turn.occurred_at).collect();
     let mut found = BTreeSet::new();
     // The order of the rows is not defined, and so neither is the last digit of a sum.

@@ -192,8 +192,8 @@ fn read_facts(directory: &str, content: Retention) -> Vec<Source> {
 }
 
 /// The reconciled tables of sources, with the built-in prices.
-fn settled(sources: Vec<Source>) -> Tables {
-    let mut tables = ledger::settle(sources);
+fn reconciled(sources: Vec<Source>) -> Tables {
+    let mut tables = ledger::reconcile(sources);
     costs::price(&mut tables, Catalog::built_in());
     tables
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::source::{Source, SourceStatus};
 
-use crate::{root, samples, settled};
+use crate::{reconciled, root, samples};
 
 const START: &str = r#"{"type":"thread.started","thread_id":"th1"}
 "#;
@@ -189,7 +189,7 @@ fn a_log_may_be_written_while_it_is_read() {
     assert_eq!(read(&path).health.rejected_lines(), 0);
     let grown = known.into_values().next().unwrap();
     assert!(grown.grew && grown.health.records > 12_001);
-    let tables = settled(vec![read(&path)]);
+    let tables = reconciled(vec![read(&path)]);
     assert_eq!(tables.sessions.len(), 1);
     assert!(root().is_dir());
 }

@@ -13,7 +13,7 @@ use agentlogs::model::tables::Tables;
 use agentlogs::store::frames::frames;
 use serde_json::Value;
 
-use crate::{demo_facts, facts, settled};
+use crate::{demo_facts, facts, reconciled};
 
 /// The traces of tables, as text.
 fn exported(tables: &Tables) -> String {
@@ -67,14 +67,14 @@ fn read(path: &Path) -> Tables {
     let options = Options { roots: vec![path.to_owned()], ..Options::default() };
     let read = ingest::read(&options, &BTreeMap::new(), &Progress::default());
     assert!(read.sources.iter().all(|source| source.status == SourceStatus::Parsed));
-    settled(read.sources)
+    reconciled(read.sources)
 }
 
 /// Tokens and calls of every session are the same once the traces are read as a log.
 #[test]
 fn what_is_exported_and_read_again_has_the_same_totals() {
     for sources in [facts(Retention::Full), demo_facts()] {
-        let tables = settled(sources);
+        let tables = reconciled(sources);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("otlp.jsonl");
         fs::write(&path, exported(&tables)).unwrap();
@@ -89,7 +89,7 @@ fn what_is_exported_and_read_again_has_the_same_totals() {
 /// Ids have the form of OTLP, are unique, and each parent is a span of the same trace.
 #[test]
 fn spans_are_trees() {
-    let text = exported(&settled(demo_facts()));
+    let text = exported(&reconciled(demo_facts()));
     let mut spans: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
     for line in text.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -124,7 +124,7 @@ fn exported_metrics(tables: &Tables) -> (String, usize) {
 #[test]
 fn metrics_have_the_totals_of_the_archive() {
     for sources in [facts(Retention::Full), demo_facts()] {
-        let tables = settled(sources);
+        let tables = reconciled(sources);
         let (text, _) = exported_metrics(&tables);
         let mut tokens: BTreeMap<String, i64> = BTreeMap::new();
         let (mut cost, mut responses) = (0.0, 0);
@@ -186,20 +186,20 @@ fn metrics_have_the_totals_of_the_archive() {
 /// The file of metrics beside the traces adds nothing when both are read as logs.
 #[test]
 fn metrics_are_not_read_as_usage() {
-    let tables = settled(demo_facts());
+    let tables = reconciled(demo_facts());
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("otlp.jsonl"), exported(&tables)).unwrap();
     let traces = totals(&read(folder.path()));
     fs::write(folder.path().join("otlp-metrics.jsonl"), exported_metrics(&tables).0).unwrap();
     let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
     let both = ingest::read(&options, &BTreeMap::new(), &Progress::default());
-    assert_eq!(totals(&settled(both.sources)), traces);
+    assert_eq!(totals(&reconciled(both.sources)), traces);
 }
 
 /// The names of attributes, which docs/otlp.md lists.
 #[test]
 fn the_document_lists_all_attributes() {
-    let tables = settled(facts(Retention::Full));
+    let tables = reconciled(facts(Retention::Full));
     let text = exported(&tables) + &exported_metrics(&tables).0;
     let document = fs::read_to_string(crate::root().join("docs/otlp.md")).unwrap();
     let keys: BTreeSet<&str> = text.split("{\"key\":\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();

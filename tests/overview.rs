@@ -9,13 +9,13 @@ use agentlogs::store::frames::frames;
 use jiff::Zoned;
 use polars::prelude::*;
 
-use crate::{facts, settled};
+use crate::{facts, reconciled};
 
 /// The most columns of a line.
 const WIDTH: usize = 80;
 
 fn tables() -> Frames {
-    let tables = settled(facts(Retention::None));
+    let tables = reconciled(facts(Retention::None));
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 

@@ -12,7 +12,7 @@ use agentlogs::store::frames::frames;
 use polars::prelude::*;
 use serde_json::Value;
 
-use crate::{demo_facts, facts, settled};
+use crate::{demo_facts, facts, reconciled};
 
 struct Exported {
     frames: Frames,
@@ -22,7 +22,7 @@ struct Exported {
 }
 
 fn exported(sources: Vec<Source>) -> Exported {
-    let tables: Tables = settled(sources);
+    let tables: Tables = reconciled(sources);
     let frames: Frames = frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     let mut out = Vec::new();
     let written = Timeline::new(&frames).unwrap().write(&mut out).unwrap();

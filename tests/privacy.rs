@@ -303,7 +303,7 @@ fn nothing_that_was_said_is_exported_by_default() {
             session.error_message = None;
             session.events.iter_mut().for_each(|it| it.message = None);
         }
-        let tables = agentlogs::store::frames::frames(&crate::settled(sources)).unwrap();
+        let tables = agentlogs::store::frames::frames(&crate::reconciled(sources)).unwrap();
         let out = tempfile::NamedTempFile::new().unwrap();
         let mut text = Vec::new();
         for (name, frame) in &tables {

@@ -27,13 +27,13 @@ use polars::prelude::*;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::{demo_facts, facts, root, settled};
+use crate::{demo_facts, facts, reconciled, root};
 
 /// The tables of the sample logs, made once.
 fn tables() -> Frames {
     static TABLES: OnceLock<Frames> = OnceLock::new();
     let tables = || -> Frames {
-        let tables = settled(facts(Retention::None));
+        let tables = reconciled(facts(Retention::None));
         frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
     };
     TABLES.get_or_init(tables).clone()
@@ -619,7 +619,7 @@ fn files_before_a_period_change_no_report() {
     }
     // Partitions with rows without a time are always read.
     let is_dated = |tables: &Tables| TABLES.iter().all(|table| count_undated(tables, table) == 0);
-    let dated = by_format.into_values().map(settled).filter(is_dated);
+    let dated = by_format.into_values().map(reconciled).filter(is_dated);
     let partitions: Vec<(Frames, Option<Time>)> = dated
         .map(|tables| {
             let partition = frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
@@ -821,7 +821,7 @@ fn unknown_values_are_in_no_rate() {
 /// the report has the cost of a model, `compare` that of the sessions.
 #[test]
 fn a_clean_end_costs_the_same_in_compare_and_in_the_report() {
-    let demo = settled(demo_facts());
+    let demo = reconciled(demo_facts());
     let demo: Frames = frames(&demo).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     let several = "SELECT DISTINCT canonical_model AS model FROM turns JOIN (SELECT runtime, session_id FROM turns GROUP BY runtime, \
                    session_id HAVING COUNT(DISTINCT COALESCE(canonical_model, '?')) > 1) AS s USING (runtime, session_id)";

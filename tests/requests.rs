@@ -5,11 +5,11 @@ use agentlogs::analysis::reports::{Frames, Options, Scope, find};
 use agentlogs::store::frames::frames;
 use polars::prelude::*;
 
-use crate::{facts, settled};
+use crate::{facts, reconciled};
 
 /// A value of a report over the sample session `session`.
 fn value(report: &str, session: &str, measure: &str) -> Option<f64> {
-    let tables = settled(facts(Retention::None));
+    let tables = reconciled(facts(Retention::None));
     let tables: Frames = frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     let scope = Scope { only: vec![("session".to_owned(), session.to_owned())], ..Scope::default() };
     let options = Options { scope, wide: true, ..Options::default() };
@@ -76,7 +76,7 @@ fn runs_of_subagents_have_their_cost_and_result() {
     // Two calls have the id of the call that started it; the other one has 15 bytes.
     assert_eq!(value("agents", "ses_2a91c*", "result_bytes"), Some(52.0));
     // A fork is no subagent.
-    let tables = settled(facts(Retention::None));
+    let tables = reconciled(facts(Retention::None));
     let tables: Frames = frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     let scope = Scope { only: vec![("runtime".to_owned(), "pi".to_owned())], ..Scope::default() };
     let by = vec!["session".to_owned()];

@@ -38,7 +38,7 @@ pub fn sources(logs: Vec<Parsed>) -> Vec<Source> {
 
 /// Their tables.
 pub fn tables(logs: Vec<Parsed>) -> Tables {
-    let mut tables = ledger::settle(sources(logs));
+    let mut tables = ledger::reconcile(sources(logs));
     costs::price(&mut tables, Catalog::built_in());
     tables
 }

@@ -15,7 +15,7 @@ use agentlogs::model::tables::Tables;
 use crate::rules::{large_logs_are_read_as_small_ones, parse};
 
 /// The tables of some logs, which have to be the same for every order of the files.
-fn settled(logs: &[(&str, &str)]) -> Tables {
+fn reconciled(logs: &[(&str, &str)]) -> Tables {
     let sources = || {
         logs.iter().map(|(path, text)| Source {
             path: (*path).to_owned(),
@@ -24,11 +24,11 @@ fn settled(logs: &[(&str, &str)]) -> Tables {
             ..Source::default()
         })
     };
-    let tables = ledger::settle(sources().collect());
+    let tables = ledger::reconcile(sources().collect());
     for first in 0..logs.len() {
         let mut others: Vec<Source> = sources().collect();
         others.rotate_left(first);
-        assert_eq!(format!("{:?}", ledger::settle(others)), format!("{tables:?}"));
+        assert_eq!(format!("{:?}", ledger::reconcile(others)), format!("{tables:?}"));
     }
     // The names of the files do not matter either.
     let named = |reverse: bool| {
@@ -36,7 +36,7 @@ fn settled(logs: &[(&str, &str)]) -> Tables {
             it.path = format!("{}", if reverse { 9 - index } else { index });
             it
         };
-        let tables = ledger::settle(sources().enumerate().map(rename).collect());
+        let tables = ledger::reconcile(sources().enumerate().map(rename).collect());
         tables.sessions.iter().map(|it| (it.session.session_id.clone(), it.tokens, it.turns)).collect::<Vec<_>>()
     };
     assert_eq!(named(false), named(true));
@@ -85,7 +85,7 @@ fn sessions_that_are_over_are_whole() {
 }
 
 mod openclaw {
-    use super::{settled, told};
+    use super::{reconciled, told};
 
     const SESSION: &str = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-10-05T06:00:00.000Z","cwd":"/home/dev/.openclaw/workspace"}
 {"type":"message","id":"a","parentId":null,"timestamp":"2026-10-05T06:00:01.000Z","message":{"role":"user","content":"Hi","timestamp":1791180001000}}
@@ -102,7 +102,7 @@ mod openclaw {
     #[test]
     fn a_trajectory_adds_no_tokens_where_the_session_s_own_file_shows_responses() {
         let session = SESSION.replace("STOP", "stop");
-        let tables = settled(&[("s1.trajectory.jsonl", TRAJECTORY), ("s1.jsonl", &session)]);
+        let tables = reconciled(&[("s1.trajectory.jsonl", TRAJECTORY), ("s1.jsonl", &session)]);
         assert_eq!(told(&tables), ["s1: Some(115) Some(1) exact success"]);
         let row = &tables.sessions[0];
         assert_eq!((row.user_turns, row.tool_calls, row.duration_ms), (Some(1), Some(0), Some(3000)));
@@ -113,13 +113,13 @@ mod openclaw {
     #[test]
     fn a_trajectory_alone_shows_what_its_runs_spent() {
         let tables =
-            settled(&[("s1.trajectory.jsonl", TRAJECTORY), ("copy.jsonl", &TRAJECTORY[..TRAJECTORY.len() - 1])]);
+            reconciled(&[("s1.trajectory.jsonl", TRAJECTORY), ("copy.jsonl", &TRAJECTORY[..TRAJECTORY.len() - 1])]);
         assert_eq!(told(&tables), ["s1: Some(129) None exact success"]);
         let row = &tables.sessions[0];
         assert_eq!((row.user_turns, row.tool_calls, row.tool_errors), (Some(1), Some(1), None));
         // A run without an end is a lower bound.
         let (cut, _) = TRAJECTORY.rsplit_once("\n{").unwrap();
-        assert_eq!(told(&settled(&[("s1.trajectory.jsonl", cut)])), ["s1: Some(129) None lower_bound incomplete"]);
+        assert_eq!(told(&reconciled(&[("s1.trajectory.jsonl", cut)])), ["s1: Some(129) None lower_bound incomplete"]);
     }
 
     /// What the program printed about a run is in the session's own file, or in its trajectory.
@@ -131,12 +131,15 @@ mod openclaw {
             )
         };
         let (first, second) = (output(20), output(30));
-        assert_eq!(told(&settled(&[("a.json", &first), ("copy.json", &first)])), ["s1: Some(129) None exact success"]);
-        assert_eq!(told(&settled(&[("a.json", &first), ("b.json", &second)])), ["s1: Some(268) None exact success"]);
+        assert_eq!(
+            told(&reconciled(&[("a.json", &first), ("copy.json", &first)])),
+            ["s1: Some(129) None exact success"]
+        );
+        assert_eq!(told(&reconciled(&[("a.json", &first), ("b.json", &second)])), ["s1: Some(268) None exact success"]);
         let session = SESSION.replace("STOP", "stop");
-        let tables = settled(&[("a.json", &first), ("s1.jsonl", &session)]);
+        let tables = reconciled(&[("a.json", &first), ("s1.jsonl", &session)]);
         assert_eq!(told(&tables), ["s1: Some(115) Some(1) exact success"]);
-        let tables = settled(&[("a.json", &first), ("s1.trajectory.jsonl", TRAJECTORY)]);
+        let tables = reconciled(&[("a.json", &first), ("s1.trajectory.jsonl", TRAJECTORY)]);
         assert_eq!(told(&tables), ["s1: Some(129) None exact success"]);
     }
 
@@ -145,19 +148,19 @@ mod openclaw {
     #[test]
     fn a_trajectory_ends_only_what_has_no_end() {
         let failed = SESSION.replace("STOP", "error");
-        let tables = settled(&[("s1.trajectory.jsonl", TRAJECTORY), ("s1.jsonl", &failed)]);
+        let tables = reconciled(&[("s1.trajectory.jsonl", TRAJECTORY), ("s1.jsonl", &failed)]);
         assert_eq!(told(&tables), ["s1: Some(115) Some(1) exact error"]);
         let open = SESSION.replace("STOP", "toolUse");
-        let tables = settled(&[("s1.trajectory.jsonl", TRAJECTORY), ("s1.jsonl", &open)]);
+        let tables = reconciled(&[("s1.trajectory.jsonl", TRAJECTORY), ("s1.jsonl", &open)]);
         assert_eq!(told(&tables), ["s1: Some(115) Some(1) exact success"]);
         let later = open.replace("06:00:03.000Z", "06:10:00.000Z");
-        let tables = settled(&[("s1.trajectory.jsonl", TRAJECTORY), ("s1.jsonl", &later)]);
+        let tables = reconciled(&[("s1.trajectory.jsonl", TRAJECTORY), ("s1.jsonl", &later)]);
         assert_eq!(told(&tables), ["s1: Some(115) Some(1) lower_bound incomplete"]);
     }
 }
 
 mod pi {
-    use super::{settled, told};
+    use super::{reconciled, told};
 
     const CHILD: &str = include_str!("../sample-logs/pi-subagent/review-with-a-failed-test.jsonl");
 
@@ -184,7 +187,7 @@ mod pi {
 
     #[test]
     fn a_subagent_s_transcript_belongs_to_the_session_that_names_it() {
-        let tables = settled(&[("p.jsonl", PARENT), ("7c1d40be_reviewer_0_transcript.jsonl", CHILD)]);
+        let tables = reconciled(&[("p.jsonl", PARENT), ("7c1d40be_reviewer_0_transcript.jsonl", CHILD)]);
         assert_eq!(
             told(&tables),
             ["7c1d40be_reviewer_0: Some(26361) Some(3) exact success", "parent: Some(30) Some(2) exact success"]
@@ -201,7 +204,7 @@ mod pi {
     fn a_subagent_s_transcript_and_its_session_file_are_one_session() {
         let file = session_file();
         let logs = [("p.jsonl", PARENT), ("x_transcript.jsonl", CHILD), ("run-0/session.jsonl", &file)];
-        let tables = settled(&logs);
+        let tables = reconciled(&logs);
         assert_eq!(
             told(&tables),
             ["child: Some(26361) Some(3) exact success", "parent: Some(30) Some(2) exact success"]
@@ -213,7 +216,7 @@ mod pi {
 }
 
 mod codex {
-    use super::{settled, told};
+    use super::{reconciled, told};
 
     /// A `token_count` after a call, when the totals are these.
     fn response(call: &str, second: u32, input: i64, output: i64) -> String {
@@ -244,14 +247,14 @@ mod codex {
         let second = meta("t2", r#","forked_from_id":"t1""#, 10) + &one(10) + &two(11);
         let third = meta("t3", r#","forked_from_id":"t2""#, 20) + &one(20) + &two(20) + &three(21);
         let expected = ["t1: Some(110) Some(1)", "t2: Some(220) Some(1)", "t3: Some(330) Some(1)"];
-        let tables = settled(&[("1.jsonl", &first), ("2.jsonl", &second), ("3.jsonl", &third)]);
+        let tables = reconciled(&[("1.jsonl", &first), ("2.jsonl", &second), ("3.jsonl", &third)]);
         for (told, expected) in told(&tables).iter().zip(expected) {
             assert!(told.starts_with(expected), "{told}");
         }
         assert_eq!(tables.sessions.len(), 3);
         // Logs that name each other can be read too.
         let circle = meta("t1", r#","forked_from_id":"t3""#, 0) + &one(1);
-        let tables = settled(&[("1.jsonl", &circle), ("2.jsonl", &second), ("3.jsonl", &third)]);
+        let tables = reconciled(&[("1.jsonl", &circle), ("2.jsonl", &second), ("3.jsonl", &third)]);
         assert_eq!(tables.turns.iter().filter_map(|it| it.turn.tokens.get().total()).sum::<i64>(), 660);
     }
 
@@ -268,18 +271,18 @@ mod codex {
             meta("t2", r#","forked_from_id":"t1""#, 20) + &head[head.find('\n').unwrap() + 1..] + record + compacted;
         for middle in [[record, compacted].concat(), [compacted, record].concat()] {
             let log = format!("{head}{middle}{rest}");
-            let tables = settled(&[("1.jsonl", &log), ("2.jsonl", &fork), ("twice.jsonl", &format!("{log}{log}"))]);
+            let tables = reconciled(&[("1.jsonl", &log), ("2.jsonl", &fork), ("twice.jsonl", &format!("{log}{log}"))]);
             assert_eq!(told(&tables), ["t1: Some(1337) Some(3) exact unknown"]);
             assert_eq!(tables.events.len(), 1);
         }
         // A response in the totals is not counted again for its record.
         let log = head + record + &response("call_2", 9, 1100, 17) + compacted;
-        assert_eq!(told(&settled(&[("1.jsonl", &log)])), ["t1: Some(1117) Some(2) exact unknown"]);
+        assert_eq!(told(&reconciled(&[("1.jsonl", &log)])), ["t1: Some(1117) Some(2) exact unknown"]);
     }
 }
 
 mod claude {
-    use super::{settled, told};
+    use super::{reconciled, told};
 
     const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s1","model":"m"}
 "#;
@@ -307,14 +310,18 @@ mod claude {
         // 2+100+1, 2+200+1, and the counts of the result.
         let log = format!("{killed}{next}");
         let rows = ["s1: Some(648) Some(3) lower_bound success"];
-        assert_eq!(told(&settled(&[("run.jsonl", &log)])), rows);
+        assert_eq!(told(&reconciled(&[("run.jsonl", &log)])), rows);
         assert_eq!(
-            told(&settled(&[("run.jsonl", &log), ("killed.jsonl", &killed), ("twice.jsonl", &(log.clone() + &log))])),
+            told(&reconciled(&[
+                ("run.jsonl", &log),
+                ("killed.jsonl", &killed),
+                ("twice.jsonl", &(log.clone() + &log))
+            ])),
             rows
         );
         // After a process that came to a result; the third one's total is larger than the first one's.
         let log = [INIT, &answer("0", 50), &result("r0", 2, 50, 10), &log].concat();
-        assert_eq!(told(&settled(&[("run.jsonl", &log)])), ["s1: Some(710) Some(4) lower_bound success"]);
+        assert_eq!(told(&reconciled(&[("run.jsonl", &log)])), ["s1: Some(710) Some(4) lower_bound success"]);
     }
 
     /// A process writes `init` again and again.
@@ -322,13 +329,13 @@ mod claude {
     fn an_init_is_no_boundary_where_the_total_holds_all() {
         let log = [INIT, &answer("a", 100), INIT, &answer("b", 200), INIT, &result("r1", 4, 300, 40)].concat();
         let rows = ["s1: Some(344) Some(2) exact success"];
-        assert_eq!(told(&settled(&[("run.jsonl", &log)])), rows);
-        assert_eq!(told(&settled(&[("twice.jsonl", &(log.clone() + &log))])), rows);
+        assert_eq!(told(&reconciled(&[("run.jsonl", &log)])), rows);
+        assert_eq!(told(&reconciled(&[("twice.jsonl", &(log.clone() + &log))])), rows);
     }
 }
 
 mod gemini {
-    use super::{settled, told};
+    use super::{reconciled, told};
 
     fn chat(answers: &[(u32, i64)], last_updated: u32) -> String {
         let answer = |(second, input): &(u32, i64)| {
@@ -349,13 +356,13 @@ mod gemini {
     #[test]
     fn a_response_without_a_name_counts_once_in_copies() {
         let (grown, copy) = (chat(&[(1, 10), (1, 10), (2, 20), (3, 30)], 30), chat(&[(1, 10), (1, 10), (2, 20)], 20));
-        let tables = settled(&[("a.json", &grown), ("b.json", &copy)]);
+        let tables = reconciled(&[("a.json", &grown), ("b.json", &copy)]);
         assert_eq!(told(&tables), ["s1: Some(90) Some(4) exact success"]);
     }
 }
 
 mod zag {
-    use super::{settled, told};
+    use super::{reconciled, told};
 
     fn recording(model: &str, output: i64) -> String {
         let usage = |output: i64| {
@@ -374,18 +381,18 @@ mod zag {
     /// model, even if another recording uses another name: docs/accounting.md#matching-models.
     #[test]
     fn an_alias_means_the_model_of_its_own_recording() {
-        let tables = settled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &recording("opus", 300))]);
+        let tables = reconciled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &recording("opus", 300))]);
         assert_eq!(told(&tables), [format!("s1: Some({}) Some(2) exact success", 2 * 18773 + 268 + 300)]);
         // The same applies to a name that only one total has.
         let renamed =
             recording("opus", 300).replace("claude-opus-4-7", "opusplan").replace("opus\"", "claude-opus-4-7\"");
-        let tables = settled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &renamed)]);
+        let tables = reconciled(&[("a.json", &recording("claude-opus-4-7", 268)), ("b.json", &renamed)]);
         assert_eq!(told(&tables), [format!("s1: Some({}) Some(2) exact success", 2 * 18773 + 268 + 300)]);
     }
 }
 
 mod atif {
-    use super::{settled, told};
+    use super::{reconciled, told};
 
     /// The total of a document is the sum of its steps, whether it has one line or many: it is not added to them.
     #[test]
@@ -395,7 +402,7 @@ mod atif {
         let line = serde_json::from_str::<serde_json::Value>(&lines).unwrap().to_string();
         for text in [lines, line] {
             let rows = ["0f6c1d5e-8b1a-4c55-9a34-5d2f1c7b9e10: Some(47993) Some(5) exact success"];
-            assert_eq!(told(&settled(&[("trajectory.json", &text)])), rows);
+            assert_eq!(told(&reconciled(&[("trajectory.json", &text)])), rows);
         }
     }
 }
@@ -423,7 +430,7 @@ fn errors_of_turns_that_went_elsewhere_stay() {
     };
     let inner = SessionResult { ended_at: Some(Time::from_micros(1)), ..session("b", "inner") };
     let source = Source { status: SourceStatus::Parsed, sessions: vec![outer, inner], ..Source::default() };
-    let tables = ledger::settle(vec![source]);
+    let tables = ledger::reconcile(vec![source]);
     let of = |turns: &agentlogs::model::tables::TurnRow| tables.sessions[turns.session].session.session_id.clone();
     assert_eq!(tables.turns.iter().map(of).collect::<Vec<_>>(), ["inner"]);
     assert_eq!(tables.events.iter().map(|it| it.turn).collect::<Vec<_>>(), [None]);
@@ -441,7 +448,7 @@ fn a_session_that_ends_before_it_begins_has_no_duration() {
         fs::write(directory.path().join("run.jsonl"), log).unwrap();
         let sidecar = format!(r#"{{"startedAt":"{started}","endedAt":"{ended}"}}"#);
         fs::write(directory.path().join("run.meta.json"), sidecar).unwrap();
-        let tables = agentlogs::settle(agentlogs::read([directory.path()]).sources);
+        let tables = agentlogs::reconcile(agentlogs::read([directory.path()]).sources);
         tables.sessions[0].duration_ms
     };
     assert_eq!(duration("2026-09-25T10:30:00Z", "2026-09-25T10:33:04Z"), Some(184_000));

@@ -15,10 +15,10 @@ use polars::prelude::*;
 use serde_json::json;
 
 use crate::repositories::builder::{Builder, Scans};
-use crate::{demo_facts, settled};
+use crate::{demo_facts, reconciled};
 
 fn of_demo() -> Tables {
-    settled(demo_facts())
+    reconciled(demo_facts())
 }
 
 pub fn frames_of(tables: &Tables) -> Frames {

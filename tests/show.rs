@@ -8,10 +8,10 @@ use agentlogs::store::frames::frames;
 use jiff::tz::TimeZone;
 use polars::prelude::*;
 
-use crate::{facts, settled};
+use crate::{facts, reconciled};
 
 fn sample_frames() -> Frames {
-    let tables = settled(facts(Retention::Full));
+    let tables = reconciled(facts(Retention::Full));
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 

@@ -5,11 +5,11 @@ use agentlogs::analysis::reports::{Frames, Options, find};
 use agentlogs::store::frames::frames;
 use polars::prelude::*;
 
-use crate::{facts, settled};
+use crate::{facts, reconciled};
 
 /// The sessions of the samples, of which one that used the skill and two others are judged.
 fn tables() -> Frames {
-    let tables = settled(facts(Retention::None));
+    let tables = reconciled(facts(Retention::None));
     let judged = [
         ("5c1e7a10-0000-4111-8222-333344445555", true),
         ("0cccc73d-2c2e-4835-a867-e5c2a16e195d", true),

@@ -10,10 +10,10 @@ use agentlogs::store::frames::frames;
 use agentlogs::store::query::query;
 use polars::prelude::*;
 
-use crate::{facts, root, settled};
+use crate::{facts, reconciled, root};
 
 fn sample_frames() -> Frames {
-    let tables = settled(facts(Retention::None));
+    let tables = reconciled(facts(Retention::None));
     frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect()
 }
 

@@ -16,7 +16,7 @@ use agentlogs::model::tables::{SessionRow, Tables};
 use proptest::prelude::*;
 use proptest::sample::{Index, select, subsequence};
 
-use crate::{facts, lines_of, root, samples, settled};
+use crate::{facts, lines_of, reconciled, root, samples};
 
 /// The values that must not change, by runtime and session id: tokens, cost and counts, with their names.
 type Sessions = BTreeMap<(String, String), Vec<(&'static str, Option<f64>)>>;
@@ -125,7 +125,7 @@ impl Sample {
     fn new(sample: &Path) -> Self {
         let (text, path) = (lines_of(sample), path_of(sample));
         let source = source(&path, &text);
-        let expected = counted(&settled(vec![source.clone()]));
+        let expected = counted(&reconciled(vec![source.clone()]));
         Self { path, text, source, expected }
     }
 
@@ -133,7 +133,7 @@ impl Sample {
     fn check_prefix(&self, end: usize) -> Result<(), TestCaseError> {
         for copy in ["a-backup", "z-backup"] {
             let copy = source(&format!("{copy}/{}", self.path), &self.text[..end]);
-            let with_copy = counted(&settled(vec![self.source.clone(), copy]));
+            let with_copy = counted(&reconciled(vec![self.source.clone(), copy]));
             let difference = difference(&self.expected, &with_copy);
             prop_assert_eq!(difference, None, "{} cut at {} of {} bytes", self.path, end, self.text.len());
         }
@@ -171,13 +171,13 @@ proptest! {
     #[test]
     fn torn_copies_beside_all_logs_count_nothing(torn in subsequence(texts(), 1..20), at in any::<Index>()) {
         let logs = facts(Retention::None);
-        let expected = counted(&settled(logs.clone()));
+        let expected = counted(&reconciled(logs.clone()));
         let copy = |sample: &PathBuf| {
             let text = lines_of(sample);
             source(&format!("a-backup/{}", path_of(sample)), &text[..at.index(text.len() + 1)])
         };
         let all = torn.iter().map(copy).chain(logs).collect();
-        prop_assert_eq!(difference(&expected, &counted(&settled(all))), None, "{:?}", torn);
+        prop_assert_eq!(difference(&expected, &counted(&reconciled(all))), None, "{:?}", torn);
     }
 }
 
@@ -188,11 +188,11 @@ fn a_copy_of_a_fork_cut_in_its_history_counts_nothing() {
     let fork = root().join("sample-logs/codex-rollout/fork-refused-and-interrupted.jsonl");
     let text = lines_of(&fork);
     let logs = facts(Retention::None);
-    let expected = counted(&settled(logs.clone()));
+    let expected = counted(&reconciled(logs.clone()));
     for end in memchr::memchr_iter(b'\n', &text) {
         let copy = source(&format!("a-backup/{}", path_of(&fork)), &text[..end]);
         let all = [copy].into_iter().chain(logs.clone()).collect();
-        assert_eq!(difference(&expected, &counted(&settled(all))), None, "cut at {end}");
+        assert_eq!(difference(&expected, &counted(&reconciled(all))), None, "cut at {end}");
     }
 }
 
@@ -228,7 +228,7 @@ fn a_copy_that_was_written_again_counts_nothing() {
         let sample = Sample::new(&sample);
         for folder in ["a-backup", "z-backup"] {
             let copy = source(&format!("{folder}/{}", sample.path), &written_again(&sample.text));
-            let both = counted(&settled(vec![sample.source.clone(), copy]));
+            let both = counted(&reconciled(vec![sample.source.clone(), copy]));
             failures.extend(difference(&sample.expected, &both).map(|it| format!("{} {folder}: {it}", sample.path)));
         }
     }
@@ -247,7 +247,7 @@ mod conversions {
     use serde_json::Value;
 
     use super::{NAMES, Sessions, counted, difference, source};
-    use crate::{facts, settled};
+    use crate::{facts, reconciled};
 
     /// Names that Harbor has for agents of other names.
     const HARBOR: [(&str, &str); 6] = [
@@ -290,7 +290,7 @@ mod conversions {
     #[test]
     fn a_trajectory_beside_its_log_counts_nothing() {
         let logs = facts(Retention::None);
-        let tables = settled(logs.clone());
+        let tables = reconciled(logs.clone());
         let (expected, documents) = (counted(&tables), documents(&tables));
         let as_exported = || views(&documents, |_| ());
         let under_harbor_s_names = || views(&documents, under_harbor_s_name);
@@ -299,7 +299,7 @@ mod conversions {
                 let mut all = [logs.clone(), views.clone()].concat();
                 let prefix = if views_first { "a" } else { "z" };
                 all.iter_mut().filter(|it| it.path.starts_with("trial-")).for_each(|it| it.path.insert_str(0, prefix));
-                assert_eq!(difference(&expected, &counted(&settled(all))), None);
+                assert_eq!(difference(&expected, &counted(&reconciled(all))), None);
             }
         }
     }
@@ -308,7 +308,7 @@ mod conversions {
     #[test]
     fn a_trajectory_with_another_id_is_recognised() {
         let logs = facts(Retention::None);
-        let tables = settled(logs.clone());
+        let tables = reconciled(logs.clone());
         let (expected, documents) = (counted(&tables), documents(&tables));
         let mut recognised = 0;
         let is_converted = |row: &&SessionRow| ["atif", "gh-aw-token-usage"].contains(&&*row.session.format);
@@ -338,7 +338,7 @@ mod conversions {
                     }
                 };
                 let all = [logs.clone(), views(std::slice::from_ref(document), change)].concat();
-                let difference = difference(&expected, &counted(&settled(all)));
+                let difference = difference(&expected, &counted(&reconciled(all)));
                 assert_eq!(difference, None, "{} of {}", document["session_id"], document["agent"]["name"]);
             }
         }
@@ -364,7 +364,7 @@ mod conversions {
     #[test]
     fn views_count_nothing_in_any_number_of_ingests() {
         let logs = facts(Retention::None);
-        let tables = settled(logs.clone());
+        let tables = reconciled(logs.clone());
         let expected = counted(&tables);
         let views = views(&documents(&tables), under_harbor_s_name);
         let directory = tempfile::tempdir().unwrap();
@@ -404,7 +404,7 @@ mod recordings {
     use serde_json::{Value, json};
 
     use super::{counted, difference, path_of, source};
-    use crate::{lines_of, samples, settled};
+    use crate::{lines_of, reconciled, samples};
 
     /// The output that the runtime would have printed, as far as its log shows it; `None` if the format is another one.
     fn recording_of(sample: &Path) -> Option<String> {
@@ -493,10 +493,10 @@ mod recordings {
             recorded += 1;
             let (path, text) = (path_of(&sample), lines_of(&sample));
             let log = source(&path, &text);
-            let expected = counted(&settled(vec![log.clone()]));
+            let expected = counted(&reconciled(vec![log.clone()]));
             for recording_path in ["a/stdout.jsonl", "z/stdout.jsonl"] {
                 let recording = source(recording_path, recording.as_bytes());
-                let difference = difference(&expected, &counted(&settled(vec![log.clone(), recording])));
+                let difference = difference(&expected, &counted(&reconciled(vec![log.clone(), recording])));
                 failures.extend(difference.map(|difference| format!("{path}: {difference}")));
             }
         }
@@ -512,11 +512,11 @@ mod losses {
 
     use super::conversions::{documents, views};
     use super::{counted, line_texts, lines_of, path_of, source};
-    use crate::{facts, settled};
+    use crate::{facts, reconciled};
 
     fn tokens(sources: Vec<Source>) -> f64 {
         let total = |counts: Vec<(&str, Option<f64>)>| counts.into_iter().find(|(name, _)| *name == "total_tokens")?.1;
-        counted(&settled(sources)).into_values().filter_map(total).sum()
+        counted(&reconciled(sources)).into_values().filter_map(total).sum()
     }
 
     /// A log that was cut after a response, next to a conversion of the whole: the rows after the last record of the
@@ -527,7 +527,7 @@ mod losses {
         for sample in line_texts() {
             let (text, path) = (lines_of(&sample), path_of(&sample));
             let log = || source(&path, &text);
-            let whole = settled(vec![log()]);
+            let whole = reconciled(vec![log()]);
             let has_times = whole.turns.iter().all(|row| row.number.is_some() && row.turn.occurred_at.is_some());
             if whole.sessions.len() != 1 || !has_times {
                 continue;
@@ -556,7 +556,7 @@ mod losses {
     fn views_of_different_sessions_are_added() {
         let logs: Vec<Source> = facts(Retention::None).into_iter().filter(|it| it.sessions.len() == 1).collect();
         let conversions: Vec<Source> =
-            logs.iter().map(|log| views(&documents(&settled(vec![log.clone()])), |_| ()).swap_remove(0)).collect();
+            logs.iter().map(|log| views(&documents(&reconciled(vec![log.clone()])), |_| ()).swap_remove(0)).collect();
         let id = |source: &Source| source.sessions[0].session_id.clone();
         for (place, log) in logs.iter().enumerate() {
             for conversion in conversions.iter().skip(place % 7).step_by(7).filter(|it| id(it) != id(log)) {

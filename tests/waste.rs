@@ -13,7 +13,7 @@ use polars::prelude::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{facts, settled};
+use crate::{facts, reconciled};
 
 /// A response of a transcript: its second, model, tokens (input, output, cache read, cache write), and its calls.
 #[derive(Debug, Clone, Default)]
@@ -106,7 +106,7 @@ fn frames_of(tables: &Tables) -> Frames {
 fn tables_of(responses: &[Response]) -> Frames {
     let sessions = adapters::parse(transcript(responses).as_bytes(), Hints::default(), Retention::None).sessions;
     let path = "a.jsonl".to_owned();
-    frames_of(&settled(vec![Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() }]))
+    frames_of(&reconciled(vec![Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() }]))
 }
 
 fn report(tables: &Frames, by: &[&str], cost: CostBasis) -> reports::Answer {
@@ -307,7 +307,7 @@ fn a_failed_session_wastes_what_follows_its_last_edit() {
 /// A format that does not show what a cause needs has no value for it.
 #[test]
 fn what_a_format_does_not_show_is_unknown() {
-    let tables = frames_of(&settled(facts(Retention::None)));
+    let tables = frames_of(&reconciled(facts(Retention::None)));
     let answer = report(&tables, &["format", "cause"], CostBasis::Auto);
     let texts = |name: &str| answer.rows.column(name).unwrap().str().unwrap().clone();
     let (formats, causes) = (texts("format"), texts("cause"));
@@ -368,13 +368,13 @@ fn check(tables: &Frames) {
 
 #[test]
 fn waste_of_samples_is_at_most_their_cost() {
-    check(&frames_of(&settled(facts(Retention::None))));
+    check(&frames_of(&reconciled(facts(Retention::None))));
 }
 
 /// Each group, and the total, has the number of its distinct sessions with waste.
 #[test]
 fn sessions_with_waste_are_counted_once_in_each_group() {
-    let tables = frames_of(&settled(facts(Retention::None)));
+    let tables = frames_of(&reconciled(facts(Retention::None)));
     let text = |frame: &DataFrame, name: &str, row: usize| {
         frame.column(name).unwrap().str().unwrap().get(row).map(str::to_owned)
     };

@@ -64,7 +64,7 @@ pub struct Run {
     /// The wall time to read all files.
     pub read: Duration,
     /// The time to reconcile the ledger.
-    pub settle: Duration,
+    pub reconcile: Duration,
     /// The time to compute the costs of its rows.
     pub price: Duration,
     /// The time to encode and compress the columns of its tables.
@@ -113,7 +113,7 @@ pub fn run(roots: &[PathBuf], formats: &'static [UserFormat]) -> Run {
         });
         sources.push(source);
     }
-    let mut tables = timed(&mut run.settle, || ledger::settle(sources));
+    let mut tables = timed(&mut run.reconcile, || ledger::reconcile(sources));
     timed(&mut run.price, || costs::price(&mut tables, prices::Catalog::built_in()));
     let mut files = Vec::new();
     timed(&mut run.frames, || {

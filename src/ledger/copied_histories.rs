@@ -70,7 +70,9 @@ impl Copies<'_> {
             self.left.push(stated(parts).unwrap_or_default());
             if is_gone && let Some(parts) = sessions.remove(&history.key) {
                 let joined = sessions.entry(original.key.clone()).or_default();
-                parts.into_iter().for_each(|part| move_to_original(part, joined, original.source));
+                for part in parts {
+                    move_to_original(part, joined, original.source);
+                }
                 self.aliases.insert(history.key.clone(), original.key);
             }
         } else {
@@ -158,7 +160,9 @@ impl Removal<'_> {
             }
         }
         if is_uncertain {
-            parts.iter_mut().for_each(|part| part.session.under_reports = true);
+            for part in parts.iter_mut() {
+                part.session.under_reports = true;
+            }
         }
         parts.iter().all(|part| part.transferred_to.is_some() && part.row_count() == 0)
     }
@@ -192,7 +196,9 @@ impl Removal<'_> {
 fn set_parent(parts: &mut [SessionPart], key: &SessionKey, original: &SessionKey) {
     let names_parent = parts.iter().any(|part| part.session.parent_session_id.is_some());
     if !names_parent && key.0 == original.0 && key != original {
-        parts.iter_mut().for_each(|part| part.session.parent_session_id = Some(original.1.clone()));
+        for part in parts {
+            part.session.parent_session_id = Some(original.1.clone());
+        }
     }
 }
 
@@ -229,7 +235,7 @@ mod tests {
     }
 
     /// The number of prompts of each session, and its parent.
-    fn settled(parts: impl IntoIterator<Item = SessionPart>) -> Vec<(String, usize, Option<String>)> {
+    fn reconciled(parts: impl IntoIterator<Item = SessionPart>) -> Vec<(String, usize, Option<String>)> {
         let mut sessions = sessions(parts);
         drop_copied_histories(&mut sessions);
         let prompts = |parts: &[SessionPart]| parts.iter().map(|part| part.session.prompts.len()).sum();
@@ -244,10 +250,10 @@ mod tests {
         let copy = || part(0, "c", &["m1", "m2", "m3"], true);
         let row = |id: &str, prompts, parent: Option<&str>| (id.to_owned(), prompts, parent.map(str::to_owned));
         let all = [original(), copy()].into_iter().chain(fork());
-        assert_eq!(settled(all), [row("a", 2, None), row("b", 1, Some("a"))]);
-        assert_eq!(settled(fork()), [row("b", 3, None)]);
+        assert_eq!(reconciled(all), [row("a", 2, None), row("b", 1, Some("a"))]);
+        assert_eq!(reconciled(fork()), [row("b", 3, None)]);
         // Of two copies without their original, the longer one.
-        assert_eq!(settled([part(0, "b", &["m1", "m2"], true), copy()]), [row("c", 3, None)]);
+        assert_eq!(reconciled([part(0, "b", &["m1", "m2"], true), copy()]), [row("c", 3, None)]);
     }
 
     #[test]

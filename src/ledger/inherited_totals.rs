@@ -102,7 +102,7 @@ mod tests {
     }
 
     /// The total of each session, and whether it is still that with which it began.
-    fn settled(heirs: &[Heir]) -> Vec<(&'static str, Option<i64>, bool)> {
+    fn reconciled(heirs: &[Heir]) -> Vec<(&'static str, Option<i64>, bool)> {
         let mut sessions = Sessions::new();
         for heir in heirs {
             let tokens = Tokens { input: heir.input, ..Tokens::UNKNOWN };
@@ -181,7 +181,7 @@ mod tests {
                 vec![("b", None, true), ("c", Some(5), true)],
             ),
         ] {
-            assert_eq!(settled(&heirs), expected, "{name}");
+            assert_eq!(reconciled(&heirs), expected, "{name}");
         }
     }
 }

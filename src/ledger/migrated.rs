@@ -189,7 +189,7 @@ mod tests {
                 sessions.entry(key).or_default().push(part);
             }
             defer_to_earlier_logs(&mut sessions);
-            let migrated = sessions.values().flatten().filter(|part| is_migrated(part)).last();
+            let migrated = sessions.values().flatten().rfind(|part| is_migrated(part));
             let counts = migrated.map(|part| {
                 let session = &part.session;
                 (session.totals.len(), session.prompts.len(), session.tool_calls.len())

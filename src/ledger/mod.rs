@@ -1,7 +1,7 @@
 //! Reconciles the sessions of all files into tables, and computes costs. docs/accounting.md has the rules.
 //!
 //! ```text
-//! settle           the steps in their order
+//! reconcile        the steps in their order
 //! links            ids by which files can share sessions or responses
 //! grouping         connected components of files that share links
 //! part             what one file contains of one session
@@ -49,8 +49,8 @@ mod ownership;
 mod parents;
 mod part;
 mod precedence;
+mod reconcile;
 mod renumber;
-mod settle;
 mod started_agents;
 mod subagent_sums;
 mod threads;
@@ -62,5 +62,5 @@ mod views;
 
 pub use grouping::groups;
 pub use links::{distinct, links, links_of};
-pub use settle::{settle, settle_into};
+pub use reconcile::{reconcile, reconcile_into};
 pub use verdicts::{NoMatch, Repeated, SessionKey, SessionKeys, Unmatched, find_sessions, find_sessions_in};

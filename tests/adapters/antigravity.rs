@@ -5,7 +5,7 @@ use agentlogs::model::retention::Retention;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 
-use crate::{root, settled};
+use crate::{reconciled, root};
 
 fn tables(files: &[(&str, &str)]) -> Tables {
     let source = |(path, log): &(&str, &str)| Source {
@@ -13,7 +13,7 @@ fn tables(files: &[(&str, &str)]) -> Tables {
         sessions: adapters::parse(log.as_bytes(), Hints { path, ..Hints::default() }, Retention::Text).sessions,
         ..Source::default()
     };
-    settled(files.iter().map(source).collect())
+    reconciled(files.iter().map(source).collect())
 }
 
 /// Either file can lack steps of the other one, and the texts of one are cut.

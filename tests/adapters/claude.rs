@@ -7,7 +7,7 @@ use agentlogs::model::session::{EventKind, Status};
 use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::model::tables::{Tables, TurnRow, Usage};
 
-use super::{settled, tables};
+use super::{reconciled, tables};
 
 /// `usage` is the main agent's; `modelUsage` contains that of subagents as well.
 #[test]
@@ -46,7 +46,7 @@ fn labels_of_a_copy_are_those_of_its_owner() {
         sessions[0].labels.insert(label.to_owned());
         Source { path: path.to_owned(), sessions, status: SourceStatus::Parsed, ..Source::default() }
     };
-    let tables = settled(vec![source("a", "s", "team=shop"), source("b", "t", "team=search")]);
+    let tables = reconciled(vec![source("a", "s", "team=shop"), source("b", "t", "team=search")]);
     let labels: Vec<_> = tables.sessions.iter().flat_map(|row| &row.session.labels).map(String::as_str).collect();
     assert_eq!((tables.sessions.len(), labels), (1, vec!["team=search", "team=shop"]));
     let duplicates: Vec<_> = tables.sources.iter().map(|source| source.duplicate_of.as_deref()).collect();

@@ -6,7 +6,7 @@ use agentlogs::model::source::Source;
 use agentlogs::model::tables::{SessionRow, Usage};
 
 use super::{sessions_at, tables};
-use crate::settled;
+use crate::reconciled;
 
 fn request(model: &str, tokens: &str) -> String {
     format!(
@@ -51,7 +51,7 @@ fn an_item_of_the_history_has_no_tokens_of_its_own() {
         let path = format!("{FOLDER}/{name}");
         Source { sessions: sessions_at(&path, log), path, ..Source::default() }
     };
-    let tables = settled([("ui_messages.json", view), ("history_item.json", ITEM)].map(source).into());
+    let tables = reconciled([("ui_messages.json", view), ("history_item.json", ITEM)].map(source).into());
     let [row] = &tables.sessions[..] else { panic!("{}", tables.sessions.len()) };
     let session = &row.session;
     assert_eq!((session.runtime.as_ref(), row.turns, row.tokens.output), ("roo", Some(1), Some(151)));

@@ -6,7 +6,7 @@ use agentlogs::model::tables::{Grain, SessionRow, Tables};
 use serde_json::{Value, json};
 
 use super::{sessions_at, tables};
-use crate::settled;
+use crate::reconciled;
 
 fn messages(agent: &str, messages: &[Value]) -> String {
     let document = json!({
@@ -183,7 +183,7 @@ fn tables_at(logs: &[(&str, String)]) -> Tables {
         sessions: sessions_at(path, log),
         ..Source::default()
     };
-    settled(logs.iter().map(source).collect())
+    reconciled(logs.iter().map(source).collect())
 }
 
 fn session<'a>(tables: &'a Tables, id: &str) -> &'a SessionRow {

@@ -14,7 +14,8 @@ fn request(id: &str, second: i64, more: Value) -> Value {
         "requestId": id, "timestamp": MADE + second * 1000, "modelId": "copilot/gpt-5.2", "message": {"text": "Go."},
         "response": [{"value": "Done."}], "modelState": {"value": 1, "completedAt": MADE + second * 1000 + 900},
     });
-    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let Value::Object(more) = more else { panic!("{more} is not an object") };
+    request.as_object_mut().unwrap().extend(more);
     request
 }
 
@@ -30,6 +31,7 @@ fn chat(requests: &[Value]) -> Value {
 }
 
 /// The cost in cents of the only session, and its output.
+#[expect(clippy::cast_possible_truncation, reason = "some cents")]
 fn sums(tables: &Tables) -> (Option<i64>, Option<i64>) {
     let [row] = tables.sessions.as_slice() else { panic!("{} sessions", tables.sessions.len()) };
     (row.money.cost.map(|cost| (cost * 100.0).round() as i64), row.tokens.output)

@@ -6,7 +6,7 @@ use agentlogs::model::session::CallStatus;
 use agentlogs::model::source::Source;
 
 use super::{sessions, tables};
-use crate::settled;
+use crate::reconciled;
 
 const INIT: &str = r#"{"type":"system","subtype":"init","apiKeySource":"login","cwd":"/work/shop","session_id":"s","model":"Composer 2","permissionMode":"default"}"#;
 
@@ -50,7 +50,7 @@ fn a_transcript_and_a_stream_are_one_session() {
             sessions: adapters::parse(log.as_bytes(), Hints { path, ..Hints::default() }, Retention::Text).sessions,
             ..Source::default()
         };
-        let tables = settled(logs.iter().map(source).collect());
+        let tables = reconciled(logs.iter().map(source).collect());
         let row = &tables.sessions[0];
         assert_eq!(tables.sessions.len(), 1);
         (row.tokens.total(), row.tool_calls, row.user_turns, tables.tool_calls[0].call.status)

@@ -5,7 +5,7 @@ use agentlogs::model::tables::{SessionRow, Tables};
 use serde_json::{Value, json};
 
 use super::sessions_at;
-use crate::settled;
+use crate::reconciled;
 
 const FIRST: &str = "aaaaaaaa-1111-4111-8111-111111111111";
 const SECOND: &str = "bbbbbbbb-2222-4222-8222-222222222222";
@@ -55,11 +55,11 @@ fn counts(tables: &Tables, id: &str) -> (Option<i64>, Option<i64>, Option<i64>, 
 fn a_compacted_session_counts_what_it_adds() {
     let records = [compaction("k", 10), message("n1", 11, "user", "More."), message("n2", 12, "assistant", "Done.")];
     let child = || session(SECOND, Some(FIRST), &records, [1500, 180]);
-    let tables = settled([session(FIRST, None, &first(), [1000, 100]), child()].concat());
+    let tables = reconciled([session(FIRST, None, &first(), [1000, 100]), child()].concat());
     assert_eq!(counts(&tables, FIRST), (Some(2), Some(1), Some(1100), "exact"));
     assert_eq!(counts(&tables, SECOND), (Some(1), Some(1), Some(580), "exact"));
     // Without its parent the part of the parent is unknown.
-    assert_eq!(counts(&settled(child()), SECOND), (Some(1), Some(1), Some(1680), "conflict"));
+    assert_eq!(counts(&reconciled(child()), SECOND), (Some(1), Some(1), Some(1680), "conflict"));
 }
 
 /// A fork begins with copies of messages, and with a total of 0.
@@ -68,7 +68,7 @@ fn a_fork_counts_its_own_messages() {
     for before in [first(), [&[compaction("k", 0)][..], &first()].concat()] {
         let more = [message("n1", 11, "user", "More."), message("n2", 12, "assistant", "Done.")];
         let fork = session(SECOND, Some(FIRST), &[&before[..], &more].concat(), [500, 80]);
-        let tables = settled([session(FIRST, None, &before, [1000, 100]), fork].concat());
+        let tables = reconciled([session(FIRST, None, &before, [1000, 100]), fork].concat());
         assert_eq!(counts(&tables, FIRST), (Some(2), Some(1), Some(1100), "exact"));
         assert_eq!(counts(&tables, SECOND), (Some(1), Some(1), Some(580), "exact"));
     }
@@ -78,11 +78,13 @@ fn a_fork_counts_its_own_messages() {
 fn of_two_states_of_the_settings_the_larger_one_counts() {
     let state = |folder: &str, tokens| {
         let mut files = session(FIRST, None, &first(), tokens);
-        files.iter_mut().for_each(|file| file.path = format!("/{folder}{}", file.path));
+        for file in &mut files {
+            file.path = format!("/{folder}{}", file.path);
+        }
         files
     };
     for [a, b] in [["a", "b"], ["b", "a"]] {
-        let tables = settled([state(a, [1000, 100]), state(b, [1200, 130])].concat());
+        let tables = reconciled([state(a, [1000, 100]), state(b, [1200, 130])].concat());
         assert_eq!(counts(&tables, FIRST), (Some(2), Some(1), Some(1330), "exact"));
     }
 }

@@ -8,7 +8,7 @@ use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::session::Tokens;
 use agentlogs::model::tables::Tables;
 
-use crate::settled;
+use crate::reconciled;
 
 const RUN: &str = r#"{"engine_id":"claude","workflow_name":"Triage","run_id":7,"repository":"a/b"}"#;
 
@@ -40,7 +40,7 @@ fn transcript(session: &str, responses: &[(u32, u32, u32)]) -> String {
 
 fn read(root: &Path) -> Tables {
     let options = Options { roots: vec![root.to_owned()], ..Options::default() };
-    settled(ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources)
+    reconciled(ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources)
 }
 
 /// The runtime and all tokens of each session.

@@ -9,7 +9,7 @@ use agentlogs::model::tables::{SessionRow, Tables, Usage};
 use agentlogs::model::verdict::Verdict;
 use serde_json::{Value, json};
 
-use super::{settled, tables};
+use super::{reconciled, tables};
 
 /// 2026-11-20, 10:00:00.
 pub(super) const START: i64 = 1_795_168_800;
@@ -274,7 +274,7 @@ fn what_is_stated_about_a_copy_is_about_its_original() {
         session.labels.insert("team=search".to_owned());
         session.verdicts.push(Verdict { name: "tests".to_owned(), passed: Some(true), ..Verdict::default() });
     }
-    let tables = settled(vec![source("a", original()), copy]);
+    let tables = reconciled(vec![source("a", original()), copy]);
     assert_eq!((tables.sessions.len(), tables.verdicts.len()), (1, 1));
     assert!(tables.sessions[0].session.labels.contains("team=search"));
     let duplicates: Vec<_> = tables.sources.iter().map(|source| source.duplicate_of.as_deref()).collect();

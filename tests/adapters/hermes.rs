@@ -1,5 +1,7 @@
 //! What the tables contain of Hermes' logs.
 
+use std::collections::BTreeSet;
+
 use agentlogs::model::session::{EventKind, SessionResult, Status};
 use agentlogs::model::tables::SessionRow;
 use serde_json::{Value, json};
@@ -263,7 +265,7 @@ impl Database {
 }
 
 fn merged(mut row: Value, columns: Value) -> Value {
-    let columns = columns.as_object().unwrap().clone();
+    let Value::Object(columns) = columns else { panic!("{columns} is not an object") };
     row.as_object_mut().unwrap().extend(columns);
     row
 }
@@ -455,5 +457,5 @@ fn a_system_prompt_can_be_a_row() {
     let instructions: Vec<_> = sessions.iter().map(|session| session.offer.instructions).collect();
     let [first, second, third, fourth] = instructions[..] else { panic!("{instructions:?}") };
     assert_eq!((first.unwrap().bytes, first, first, fourth), (15, second, third, None));
-    assert_eq!(sessions[0].offer.tools.as_ref().map(|tools| tools.len()), Some(3));
+    assert_eq!(sessions[0].offer.tools.as_ref().map(BTreeSet::len), Some(3));
 }

@@ -7,7 +7,7 @@ use agentlogs::ingest::{self, Options, Progress};
 use agentlogs::model::session::{EventKind, Status};
 use agentlogs::model::source::SourceStatus;
 
-use crate::{containers, root, settled};
+use crate::{containers, reconciled, root};
 
 #[test]
 fn a_sample_in_an_archive_is_the_same_as_in_a_document() {
@@ -37,7 +37,7 @@ fn a_sample_in_an_archive_is_the_same_as_in_a_document() {
     let is_known = |status| matches!(status, SourceStatus::Parsed | SourceStatus::Auxiliary);
     assert!(archive.iter().all(|source| is_known(source.status)), "{archive:?}");
     let whole = read("log.json", &serde_json::to_vec(&document).unwrap());
-    let tables = |sources| settled(sources).sessions;
+    let tables = |sources| reconciled(sources).sessions;
     let (of_archive, of_document) = (tables(archive.clone()), tables(whole.clone()));
     let both = tables(archive.into_iter().chain(whole).collect());
     let counts = |sessions: &[agentlogs::model::tables::SessionRow]| {

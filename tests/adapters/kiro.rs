@@ -5,7 +5,7 @@ use agentlogs::model::retention::Retention;
 use agentlogs::model::source::Source;
 
 use super::tables;
-use crate::settled;
+use crate::reconciled;
 
 const MESSAGES: &str =
     include_str!("../../sample-logs/kiro-session/messages-of-2d4f6a80-1b3c-4d5e-8f90-a1b2c3d4e5f6.jsonl");
@@ -22,7 +22,7 @@ fn messages_and_their_state_are_one_session() {
     let id = "2d4f6a80-1b3c-4d5e-8f90-a1b2c3d4e5f6";
     let (messages, state) = (format!("/k/{id}.jsonl"), format!("/k/{id}.json"));
     let sources = [(messages.as_str(), MESSAGES), (state.as_str(), STATE)].map(source);
-    let both = settled(sources.into());
+    let both = reconciled(sources.into());
     let row = &both.sessions[0];
     assert_eq!((both.sessions.len(), row.session.session_id.as_str()), (1, id));
     assert_eq!(row.tokens.kinds(), [Some(1500), Some(120), Some(3000), Some(0)]);

@@ -6,10 +6,10 @@ use agentlogs::model::session::{CallStatus, Operation};
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::SessionRow;
 
-use crate::{facts, settled};
+use crate::{facts, reconciled};
 
 fn session(id: &str) -> SessionRow {
-    let tables = settled(facts(Retention::None));
+    let tables = reconciled(facts(Retention::None));
     tables.sessions.into_iter().find(|it| it.session.session_id == id).unwrap()
 }
 
@@ -18,7 +18,7 @@ fn the_files_of_a_conversation_are_one_session() {
     let row = session("5e1f0a2b3c4d5e6f7a8b9c0d1e2f3a4b");
     assert_eq!((row.tokens.input, row.tokens.output, row.tokens.cache_read), (Some(3300), Some(70), Some(2900)));
     assert_eq!((row.turns, row.tool_calls, row.tool_errors, row.user_turns), (Some(2), Some(1), Some(0), Some(1)));
-    let table = settled(facts(Retention::None)).tool_calls;
+    let table = reconciled(facts(Retention::None)).tool_calls;
     let call = table.iter().find(|it| it.call.call_id == "call_H1").unwrap();
     assert_eq!((call.call.target.as_deref(), call.duration_ms()), (Some("make"), Some(3000)));
     assert_eq!((row.money.cost, row.session.status.as_str()), (Some(0.019), "success"));
@@ -58,7 +58,7 @@ fn acp_events() -> Vec<String> {
 #[test]
 fn calls_of_another_agent_are_calls() {
     let events = acp_events();
-    let whole = settled(vec![Source {
+    let whole = reconciled(vec![Source {
         path: "log".to_owned(),
         sessions: super::sessions(&events.join("\n")),
         ..Source::default()
@@ -67,7 +67,7 @@ fn calls_of_another_agent_are_calls() {
         let path = format!("/conversations/0123456789abcdef0123456789abcdef/events/event-{number}.json");
         Source { sessions: super::sessions_at(&path, event), path, ..Source::default() }
     });
-    for tables in [whole, settled(files.collect())] {
+    for tables in [whole, reconciled(files.collect())] {
         let [session] = &tables.sessions[..] else { panic!("{}", tables.sessions.len()) };
         assert_eq!((session.tool_calls, session.tool_errors, session.subagents), (Some(5), Some(1), Some(1)));
         let mut calls: Vec<_> = tables.tool_calls.iter().map(|row| &row.call).collect();
@@ -124,7 +124,7 @@ fn a_call_and_its_result_may_be_in_two_files() {
         event(number, &format!(r#""kind":"ObservationEvent","source":"environment",{rest}"#))
     };
     let tables =
-        settled(vec![edit(1, "k1"), edit(2, "k2"), edit(3, "k3"), result(4, "k1", false), result(5, "k2", true)]);
+        reconciled(vec![edit(1, "k1"), edit(2, "k2"), edit(3, "k3"), result(4, "k1", false), result(5, "k2", true)]);
     let changes: Vec<_> =
         tables.file_changes.iter().map(|it| (it.call_id.as_deref(), it.change.path.as_str())).collect();
     assert_eq!(changes, [(Some("k1"), "/w/a.py")]);
@@ -221,14 +221,14 @@ fn a_subagent_counts_once() {
     let sum = |tables: &agentlogs::model::tables::Tables| -> Option<i64> {
         tables.sessions.iter().map(|row| row.tokens.total()).sum()
     };
-    let tables = settled(parent.into_iter().chain(child).collect());
+    let tables = reconciled(parent.into_iter().chain(child).collect());
     assert_eq!(sum(&tables), Some(1100 + 1250 + 330 + 520));
     let child = tables.sessions.iter().find(|row| row.session.session_id == CHILD).unwrap();
     assert_eq!(child.session.parent_session_id.as_deref(), Some(PARENT));
     assert_eq!((child.user_turns, child.turns, child.money.cost), (Some(0), Some(1), Some(0.005)));
     // Without the log of the subagent, the copy is all that is known of it.
     let (parent, _) = parent_and_child();
-    let tables = settled(parent);
+    let tables = reconciled(parent);
     let [row] = &tables.sessions[..] else { panic!("{}", tables.sessions.len()) };
     assert_eq!(
         (row.tokens.input, row.tokens.output, row.tokens.cache_read),
@@ -253,20 +253,20 @@ fn the_sum_of_a_subagent_counts_without_its_log() {
         (parent, child)
     };
     let (parent, child) = with_two();
-    let tables = settled(parent.into_iter().chain(child).collect());
+    let tables = reconciled(parent.into_iter().chain(child).collect());
     assert_eq!(sums(&tables), [(Some(2350 + 730), "exact"), (Some(520), "exact")]);
     // A log that was cut has a part of its sum.
     let (parent, mut child) = with_two();
     let cut = state(CHILD, &[saved("agent", SONNET, &[("s1", 5, 2, 0, 0.0005)])]);
     child[0] = file(&format!("{PARENT}/subagents/{CHILD}/base_state.json"), &cut);
-    let tables = settled(parent.into_iter().chain(child).collect());
+    let tables = reconciled(parent.into_iter().chain(child).collect());
     assert_eq!(sums(&tables), [(Some(2350 + 730 + 513), "conflict"), (Some(7), "exact")]);
 }
 
 #[test]
 fn the_state_lists_the_requests() {
     let (parent, child) = parent_and_child();
-    let tables = settled(parent.into_iter().chain(child).collect());
+    let tables = reconciled(parent.into_iter().chain(child).collect());
     let index = tables.sessions.iter().position(|row| row.session.session_id == PARENT).unwrap();
     let rows = tables.turns.iter().filter(|row| row.session == index);
     let shown: Vec<_> = rows
@@ -291,7 +291,7 @@ fn the_state_lists_the_requests() {
 #[test]
 fn requests_of_one_id_are_several() {
     let uses = saved("acp-managed", SONNET, &[("acp-1", 10, 5, 900, 0.01), ("acp-1", 700, 5, 600, 0.02)]);
-    let tables = settled(vec![file(&format!("{PARENT}/base_state.json"), &state(PARENT, &[uses]))]);
+    let tables = reconciled(vec![file(&format!("{PARENT}/base_state.json"), &state(PARENT, &[uses]))]);
     let [row] = &tables.sessions[..] else { panic!("{}", tables.sessions.len()) };
     assert_eq!((row.turns, row.tokens.input, row.tokens.cache_read), (Some(2), Some(710), Some(1500)));
     assert_eq!((tables.turns.len(), row.money.cost), (2, Some(0.03)));
@@ -302,7 +302,7 @@ fn requests_of_one_id_are_several() {
 fn fewer_costs_than_requests_are_those_of_none() {
     let uses = saved("agent", SONNET, &[("r1", 10, 5, 0, 0.01), ("r2", 20, 5, 0, 0.0)]);
     let uses = uses.replace(r#",{"model":"anthropic/claude-sonnet-4-5","cost":0,"timestamp":1793181600.5}"#, "");
-    let tables = settled(vec![file(&format!("{PARENT}/base_state.json"), &state(PARENT, &[uses]))]);
+    let tables = reconciled(vec![file(&format!("{PARENT}/base_state.json"), &state(PARENT, &[uses]))]);
     assert_eq!(tables.turns.iter().filter(|row| row.turn.message_id.is_some()).count(), 2);
     assert!(tables.turns.iter().all(|row| row.turn.message_id.is_none() || row.turn.cost.is_none()));
     assert_eq!(tables.sessions[0].money.cost, Some(0.01));
@@ -341,7 +341,7 @@ fn a_response_is_what_the_agent_s_own_use_grew_by() {
             .map(|it| (it.model.as_deref(), it.tokens.get().input, it.tokens.get().output))
             .collect();
         assert_eq!(shown, [(Some(SONNET), Some(1000), Some(10)), (Some(SONNET), Some(1100), Some(20))], "{usage}");
-        let tables = settled(vec![Source { path: "log".to_owned(), sessions, ..Source::default() }]);
+        let tables = reconciled(vec![Source { path: "log".to_owned(), sessions, ..Source::default() }]);
         assert_eq!(tables.sessions[0].tokens.total(), Some(2130 + 990));
     }
 }
@@ -349,7 +349,7 @@ fn a_response_is_what_the_agent_s_own_use_grew_by() {
 #[test]
 fn only_what_a_human_typed_is_a_prompt() {
     let user_turns = |messages: &[String]| {
-        let tables = settled(vec![Source {
+        let tables = reconciled(vec![Source {
             path: "log".to_owned(),
             sessions: super::sessions(&messages.join("\n")),
             ..Source::default()
@@ -408,6 +408,7 @@ fn an_evaluation_states_its_sums_once() {
     let log = format!(
         r#"{{"instance_id":"i","history":[{event}],"metrics":{{"model_name":"default","accumulated_cost":0.5,{tokens}}},"metadata":{{"llm":{{"model":"m"}}}}}}"#
     );
-    let tables = settled(vec![Source { path: "log".to_owned(), sessions: super::sessions(&log), ..Source::default() }]);
+    let tables =
+        reconciled(vec![Source { path: "log".to_owned(), sessions: super::sessions(&log), ..Source::default() }]);
     assert_eq!((tables.sessions[0].tokens.total(), tables.sessions[0].money.cost), (Some(990), Some(0.5)));
 }

@@ -47,7 +47,7 @@ pub fn session(path: &Path, id: Option<&str>, catalog: &Catalog) -> Session {
 
 fn whole(roots: Vec<PathBuf>, id: Option<&str>, catalog: &Catalog) -> Session {
     let options = Options { roots, ..Options::default() };
-    let mut tables = ledger::settle(ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources);
+    let mut tables = ledger::reconcile(ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources);
     costs::price(&mut tables, catalog);
     let is_this = |row: usize| {
         let found = tables.sessions.get(row).map(|row| row.session.session_id.as_str());

@@ -48,7 +48,7 @@ fn run_on(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome> 
             let archive = settings.archive(archive.archive, false)?;
             archive.sums()?;
             let mut writer = archive.write()?;
-            writer.settle_all();
+            writer.reconcile_all();
             Ok(report_written(&archive, &writer.commit()?))
         }
         ArchiveCommand::Merge { others, archive } => merge(others, &settings.archive(archive.archive, false)?),

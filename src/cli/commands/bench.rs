@@ -52,7 +52,7 @@ pub fn run(args: &Bench, settings: &Settings) -> anyhow::Result<Outcome> {
         rayon::current_num_threads(),
         run.read.as_secs_f64(),
         gigabytes(&all, run.read).unwrap_or_default(),
-        run.settle.as_secs_f64(),
+        run.reconcile.as_secs_f64(),
         run.price.as_secs_f64(),
         run.frames.as_secs_f64(),
         run.write.as_secs_f64(),

@@ -16,7 +16,7 @@ use polars::prelude::*;
 use super::Outcome;
 use super::explain::explained;
 use super::output::{Layout, complain, print, say};
-use super::source::{advised, read, settled};
+use super::source::{advised, read, reconciled};
 use crate::cli::args::{DataSource, Prices};
 use crate::cli::settings::Settings;
 
@@ -80,10 +80,10 @@ pub fn explanation(source: DataSource, session: &str, settings: &Settings) -> an
         let snapshot = advised(archive.snapshot().map_err(Into::into), is_implicit)?;
         find(&snapshot.some_tables(&[sessions::TABLE])?, session, None)?;
         let catalog = archive.catalog()?;
-        (settled(archive.facts()?.into_values().collect(), &catalog), catalog)
+        (reconciled(archive.facts()?.into_values().collect(), &catalog), catalog)
     } else {
         let catalog = settings.catalog()?;
-        (settled(read(source.logs, settings)?, &catalog), catalog)
+        (reconciled(read(source.logs, settings)?, &catalog), catalog)
     };
     let sessions = frames::frame(&tables, sessions::TABLE)?.lazy();
     let key = find(&[(sessions::TABLE, sessions)].into_iter().collect(), session, None)?;

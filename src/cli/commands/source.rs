@@ -158,7 +158,7 @@ fn open_as_stored(
     }
     let sources = read(source.logs, settings)?;
     let facts = if with_facts { sources.clone() } else { Vec::new() };
-    let tables = settled(sources, &*settings.catalog()?);
+    let tables = reconciled(sources, &*settings.catalog()?);
     let frames = frames::some_frames(&tables, names)?.into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     Ok(Opened { frames, options, origin: OpenedFrom::Logs(facts) })
 }
@@ -207,8 +207,8 @@ pub fn read(logs: Vec<PathBuf>, settings: &Settings) -> anyhow::Result<Vec<Sourc
 }
 
 /// The reconciled tables of sources, with costs.
-pub fn settled(sources: Vec<Source>, catalog: &Catalog) -> Tables {
-    let mut tables = ledger::settle(sources);
+pub fn reconciled(sources: Vec<Source>, catalog: &Catalog) -> Tables {
+    let mut tables = ledger::reconcile(sources);
     ledger::find_sessions_in(&mut tables);
     costs::price(&mut tables, catalog);
     tables

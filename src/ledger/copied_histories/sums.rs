@@ -33,12 +33,11 @@ impl Spent {
             let is_named = turn.identity != Identity::Unique;
             let next = turns.len();
             let place = if is_named { *places.entry(&turn.identity).or_insert(next) } else { next };
-            match turns.get_mut(place) {
-                Some((_, known)) => (known.tokens, known.cost) = (known.tokens.max(tokens), known.cost.or(cost)),
-                None => {
-                    let is_later = end.is_some() && turn.occurred_at > end;
-                    turns.push((is_later, Self { tokens, cost, may_be_later: false }));
-                }
+            if let Some((_, known)) = turns.get_mut(place) {
+                (known.tokens, known.cost) = (known.tokens.max(tokens), known.cost.or(cost));
+            } else {
+                let is_later = end.is_some() && turn.occurred_at > end;
+                turns.push((is_later, Self { tokens, cost, may_be_later: false }));
             }
         }
         let (mut before, mut after) = (Self::default(), Self::default());

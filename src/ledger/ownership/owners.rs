@@ -104,7 +104,9 @@ impl Owners {
             let parts = sessions.remove(&key).unwrap_or_default();
             let original = owner.and_then(|(key, source)| Some((sessions.get_mut(&key)?, source)));
             if let Some((original, source)) = original {
-                parts.into_iter().for_each(|part| move_to_original(part, original, source));
+                for part in parts {
+                    move_to_original(part, original, source);
+                }
             }
         }
     }

@@ -80,7 +80,8 @@ pub(super) fn agents_of(outer: &[Outer], sessions: &Sessions) -> Vec<Vec<Session
 /// The agents of one place, in the order of their starts, each with the index of its outer session.
 fn assigned<'a>(steps: &[(Time, Step<'a>)], outer: &[Outer], sessions: &Sessions) -> Vec<(usize, &'a SessionKey)> {
     let mut found = Vec::new();
-    let (mut without_agent, mut last): (Vec<(Time, usize)>, Option<(Time, usize)>) = (Vec::new(), None);
+    let mut without_agent: Vec<(Time, usize)> = Vec::new();
+    let mut last = None;
     for (time, step) in steps {
         let key = match step {
             Step::Asked(index) => {

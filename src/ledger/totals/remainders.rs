@@ -128,8 +128,6 @@ impl StatedTotals {
                 if is_paid && (is_counted || is_only_cost) {
                     continue;
                 }
-                // It is that of all tokens.
-                let cost = model.cost.filter(|_| known.total().unwrap_or(0) == 0);
                 let turn = Turn {
                     line: step.line,
                     model: model.model.clone().or_else(|| session.model.clone()),

@@ -23,7 +23,8 @@ pub struct Manifest {
     /// The number of the generation.
     pub generation: u64,
     /// What its tables are computed with: the version of the program and the prices. If they differ, the tables are computed again.
-    pub settled_with: String,
+    #[serde(rename = "settled_with")]
+    pub reconciled_with: String,
     /// The day of the built-in prices.
     pub prices: Option<Day>,
     /// Hash of the file `index`, in generations before version 9: it is the index of all parts together.

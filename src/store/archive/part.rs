@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::error::Error;
-use super::facts::{FactsFile, Place, SettleBatch};
+use super::facts::{FactsFile, Place, ReconcileBatch};
 use super::hashed_file::{Checksum, HashedFile};
 use super::layout::{FACTS, file_of};
 use super::manifest::{Part, Sums};
@@ -29,7 +29,7 @@ pub struct WrittenPart {
     /// Where the facts of each source are, in the order in which they were added.
     pub places: Vec<Place>,
     /// The sources with their status after the ledger.
-    pub settled: Vec<Source>,
+    pub reconciled: Vec<Source>,
     /// Imported verdicts without a session.
     pub unmatched: Vec<Unmatched>,
 }
@@ -55,7 +55,7 @@ pub type TablesPool = Mutex<Vec<Tables>>;
 pub fn write(
     generation: &Path,
     name: String,
-    batches: impl Iterator<Item = Result<SettleBatch, Error>>,
+    batches: impl Iterator<Item = Result<ReconcileBatch, Error>>,
     facts: FactsFile,
     inputs: &PartInputs<'_>,
 ) -> Result<WrittenPart, Error> {
@@ -66,13 +66,13 @@ pub fn write(
     let mut sums = Sums::default();
     let mut undated = BTreeMap::new();
     let mut latest = None;
-    let mut settled = Vec::new();
+    let mut reconciled = Vec::new();
     let mut sessions_before = 0;
     let mut unmatched = Vec::new();
     for batch in batches {
-        let SettleBatch { sources, has_more } = batch?;
+        let ReconcileBatch { sources, has_more } = batch?;
         let used = pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut tables = ledger::settle_into(sources, used.unwrap_or_default());
+        let mut tables = ledger::reconcile_into(sources, used.unwrap_or_default());
         costs::price(&mut tables, catalog);
         if let Some(keys) = keys {
             unmatched.extend(ledger::find_sessions(&mut tables, keys));
@@ -96,7 +96,7 @@ pub fn write(
             frames::drop_rows(&mut tables, writer.table);
         }
         if !has_more {
-            settled.append(&mut tables.sources);
+            reconciled.append(&mut tables.sources);
         }
         let used = Tables { sessions: Vec::new(), sources: Vec::new(), ..tables };
         pool.lock().unwrap_or_else(PoisonError::into_inner).push(used);
@@ -113,7 +113,7 @@ pub fn write(
     let (files, places) = finish().map_err(Error::file(generation))?;
     let latest = latest.filter(|time| time.can_be_parsed());
     let part = Part { name, files, sums, undated: Some(undated), latest };
-    Ok(WrittenPart { part, places, settled, unmatched })
+    Ok(WrittenPart { part, places, reconciled, unmatched })
 }
 
 /// The file of a table.

@@ -74,7 +74,7 @@ impl Lost {
 }
 
 impl Archive {
-    /// Begins to recover a damaged archive. An intact archive is reconciled again, as by [`Writer::settle_all`].
+    /// Begins to recover a damaged archive. An intact archive is reconciled again, as by [`Writer::reconcile_all`].
     ///
     /// # Errors
     /// When there is no archive, another version of this program wrote it, or no generation can be read.
@@ -98,7 +98,7 @@ impl Archive {
         let sources = std::mem::take(&mut found.known);
         let state = State { snapshot: Some(snapshot), sources };
         let mut writer = Writer::with_state(self.clone(), lock, state)?;
-        writer.settle_all();
+        writer.reconcile_all();
         let is_incomplete = found.is_incomplete || !damaged.is_empty();
         writer.rename_on_commit(damaged);
         found.read.into_iter().for_each(|source| writer.replace(source));

@@ -172,7 +172,7 @@ impl<'a, E: FnMut(DataFrame) -> PolarsResult<()>> Reconciler<'a, E> {
             facts.push((of, encode_source(&source)?));
             sources.push(source);
         }
-        let mut tables = ledger::settle(sources);
+        let mut tables = ledger::reconcile(sources);
         costs::price(&mut tables, self.catalog);
         let mut files: HashMap<String, BTreeSet<String>> = HashMap::new();
         let mut first_days: HashMap<String, Day> = HashMap::new();

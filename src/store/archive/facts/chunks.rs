@@ -49,7 +49,7 @@ pub struct Chunk {
 pub struct Chunks(Vec<Chunk>);
 
 /// Sources that are reconciled together.
-pub struct SettleBatch {
+pub struct ReconcileBatch {
     /// The sources, with the sessions that belong together.
     pub sources: Vec<Source>,
     /// Whether a later batch contains more sessions of the same source. The last batch determines the status of the source.
@@ -172,7 +172,7 @@ impl Chunks {
     ///
     /// # Errors
     /// When the file cannot be read, or the last chunk is damaged. The iterator returns errors of the others.
-    pub fn batches(self, mut file: File) -> io::Result<impl Iterator<Item = io::Result<SettleBatch>>> {
+    pub fn batches(self, mut file: File) -> io::Result<impl Iterator<Item = io::Result<ReconcileBatch>>> {
         let (mut source, others) = self.source(&mut file)?;
         let mut own = std::mem::take(&mut source.sessions);
         let last = self.0.last().map_or(0, |chunk| chunk.group);
@@ -200,7 +200,7 @@ impl Chunks {
             if !has_more {
                 sessions.append(&mut own);
             }
-            Ok(SettleBatch { sources: vec![Source { sessions, ..source.clone() }], has_more })
+            Ok(ReconcileBatch { sources: vec![Source { sessions, ..source.clone() }], has_more })
         }))
     }
 
@@ -267,7 +267,7 @@ mod tests {
         let batches = chunks
             .batches(file)
             .unwrap()
-            .map(|batch| batch.map(|SettleBatch { sources, has_more }| (sources, has_more)));
+            .map(|batch| batch.map(|ReconcileBatch { sources, has_more }| (sources, has_more)));
         let batches = batches.collect::<io::Result<Vec<_>>>().unwrap();
         assert_eq!(batches, [(vec![source(&["s2"])], true), (vec![source(&["s1", "s3"])], false)]);
     }

@@ -181,7 +181,7 @@ mod tests {
                     let changed = if is_plain { compress(&changed) } else { changed };
                     match decode_facts::<Source>(&changed) {
                         Ok(source) if position % 16 == 0 => {
-                            drop(crate::ledger::settle(vec![source, other.clone()]));
+                            drop(crate::ledger::reconcile(vec![source, other.clone()]));
                         }
                         Ok(_) => {}
                         Err(_) => refused += 1,

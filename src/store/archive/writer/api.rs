@@ -35,7 +35,7 @@ pub struct Writer {
     /// As many as parts were written at once.
     pub(super) tables: TablesPool,
     /// Whether all parts are reconciled again, unchanged ones too.
-    pub(super) settles_all: bool,
+    pub(super) reconciles_all: bool,
     /// The sessions before the run, if imported verdicts about those that it removes are removed too.
     pub(super) sessions_before: Option<SessionKeys>,
     /// The number of the newest generation in the directory.
@@ -133,7 +133,7 @@ impl Writer {
             staged: Mutex::default(),
             spool,
             tables: TablesPool::default(),
-            settles_all: false,
+            reconciles_all: false,
             sessions_before: None,
             newest,
             damaged: Vec::new(),
@@ -264,8 +264,8 @@ impl Writer {
     }
 
     /// Reconciles all sources again, into few parts.
-    pub fn settle_all(&mut self) {
-        self.settles_all = true;
+    pub fn reconcile_all(&mut self) {
+        self.reconciles_all = true;
     }
 
     /// Renames damaged generations, each to the path beside it, once the next one is current.

@@ -18,7 +18,7 @@ use crate::model::source::{Source, SourceStatus};
 use crate::prices::Catalog;
 use crate::store::archive::disk;
 use crate::store::archive::error::Error;
-use crate::store::archive::facts::{Chunk, Chunks, FactsFile, SettleBatch, codec, read_at};
+use crate::store::archive::facts::{Chunk, Chunks, FactsFile, ReconcileBatch, codec, read_at};
 use crate::store::archive::generations::Snapshot;
 use crate::store::archive::index::{self, FactsPlace, IndexEntry, Sources};
 use crate::store::archive::layout::{INDEX, VERSION, file_of, kinds};
@@ -48,7 +48,7 @@ impl Writer {
     /// The first error of the run.
     pub fn commit(mut self) -> Result<Written, Error> {
         let catalog = self.archive.catalog()?;
-        let settled_with = reconciled_with(&catalog);
+        let reconciled_with = reconciled_with(&catalog);
         let (staged, removed) = {
             let mut staged = self.staged();
             if let Some(error) = staged.error.take() {
@@ -58,8 +58,8 @@ impl Writer {
         };
         let before = self.state.snapshot.as_ref();
         let is_of_this_program =
-            |manifest: &Manifest| manifest.version == VERSION && manifest.settled_with == settled_with;
-        let is_current = !self.settles_all && before.is_some_and(|snapshot| is_of_this_program(&snapshot.manifest));
+            |manifest: &Manifest| manifest.version == VERSION && manifest.reconciled_with == reconciled_with;
+        let is_current = !self.reconciles_all && before.is_some_and(|snapshot| is_of_this_program(&snapshot.manifest));
         if is_current && staged.is_empty() && removed.is_empty() {
             let mut parts_to_rewrite = BTreeSet::new();
             let (problems, is_damaged) = self.verify(&mut parts_to_rewrite)?;
@@ -84,7 +84,7 @@ impl Writer {
         let (problems, is_damaged) = self.verify(&mut draft.parts_to_rewrite)?;
         self.read_links(&mut draft)?;
         let plan = Plan::of(draft);
-        let (mut manifest, sources, verdicts) = self.write_parts(plan, settled_with, &catalog)?;
+        let (mut manifest, sources, verdicts) = self.write_parts(plan, reconciled_with, &catalog)?;
         let WrittenVerdicts { unmatched, removed: removed_verdicts, repeated: repeated_verdicts } = verdicts;
         self.finish(&mut manifest)?;
         self.created.clear();
@@ -97,7 +97,7 @@ impl Writer {
     fn write_parts(
         &self,
         plan: Plan,
-        settled_with: String,
+        reconciled_with: String,
         catalog: &Catalog,
     ) -> Result<(Manifest, Sources, WrittenVerdicts), Error> {
         let generation = self.next_number();
@@ -105,7 +105,7 @@ impl Writer {
             let path = self.next.join(folder);
             disk::create_folder(&path).map_err(Error::file(&path))?;
         }
-        let mut manifest = Manifest { generation, settled_with, prices: Some(catalog.date), ..Manifest::default() };
+        let mut manifest = Manifest { generation, reconciled_with, prices: Some(catalog.date), ..Manifest::default() };
         // A map is built of all sources at once in a tenth of the time of one by one.
         let mut sources: Vec<(String, Box<IndexEntry>)> = Vec::new();
         let mut new_positions = BTreeMap::new();
@@ -193,7 +193,7 @@ impl Writer {
     fn next_number(&self) -> u64 {
         let current = self.state.snapshot.as_ref().map(|snapshot| snapshot.manifest.generation);
         // A damaged archive may contain newer generations than the one that was readable.
-        let last = if self.settles_all { current.max(Some(self.newest)) } else { current };
+        let last = if self.reconciles_all { current.max(Some(self.newest)) } else { current };
         last.map_or(1, |last| last + 1)
     }
 
@@ -248,12 +248,12 @@ impl Writer {
             }
         }
         let Loader { facts, whole, in_batches, .. } = loader;
-        let whole = (!whole.is_empty()).then_some(Ok(SettleBatch { sources: whole, has_more: false }));
+        let whole = (!whole.is_empty()).then_some(Ok(ReconcileBatch { sources: whole, has_more: false }));
         let batches = whole.into_iter().chain(in_batches.into_iter().flatten());
         let written = part::write(&self.next, name, batches, facts, &PartInputs { catalog, pool: &self.tables, keys })?;
-        let WrittenPart { mut part, places, settled, unmatched } = written;
+        let WrittenPart { mut part, places, reconciled, unmatched } = written;
         let statuses: BTreeMap<&str, SourceStatus> =
-            settled.iter().map(|source| (source.path.as_str(), source.status)).collect();
+            reconciled.iter().map(|source| (source.path.as_str(), source.status)).collect();
         for (item, place) in items.iter_mut().zip(places) {
             item.entry.facts =
                 FactsPlace { part: 0, offset: place.offset, length: place.length, checksum: place.checksum };
@@ -302,7 +302,7 @@ struct Loader<'a> {
     /// Sources that are reconciled together.
     whole: Vec<Source>,
     /// Sources that are loaded and reconciled some chunks at a time.
-    in_batches: Vec<Box<dyn Iterator<Item = Result<SettleBatch, Error>>>>,
+    in_batches: Vec<Box<dyn Iterator<Item = Result<ReconcileBatch, Error>>>>,
 }
 
 impl Loader<'_> {

@@ -7,6 +7,7 @@
 use super::records::{SessionUsage, Usage};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::usage::{Included, uncached};
+use crate::json::fields::Count;
 use crate::model::session::{Tokens, add};
 
 /// The counts of the answers of a session.
@@ -41,7 +42,7 @@ impl Counts {
         let counts = [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens, reasoning];
         damage.note_impossible(&counts);
         damage.note_impossible(&[details.cached_tokens, details.cache_read_tokens, details.cache_write_tokens]);
-        let [prompt, completion, total, reasoning] = counts.map(|count| count.get());
+        let [prompt, completion, total, reasoning] = counts.map(Count::get);
         if prompt == Some(0) && completion == Some(0) {
             return Tokens::UNKNOWN;
         }
@@ -73,7 +74,7 @@ impl Counts {
         let details = &usage.prompt_tokens_details;
         let counts = [usage.prompt_tokens, usage.completion_tokens, details.cached_tokens, details.cache_write_tokens];
         damage.note_impossible(&counts);
-        let [prompt, completion, read, write] = counts.map(|count| count.get());
+        let [prompt, completion, read, write] = counts.map(Count::get);
         let rest = |sum: Option<i64>, known: i64| sum.map(|sum| sum - known);
         let (prompt, completion) = (rest(prompt, self.prompt), rest(completion, self.completion));
         let (read, write) = (rest(read, self.cache_read), rest(write, self.cache_write));

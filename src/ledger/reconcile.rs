@@ -1,6 +1,6 @@
 //! The reconciliation: one row per session, every billed token in exactly one row, counters derived.
 //!
-//! [`settle`] is a pure function of the parsed files. It sorts them first, so the order of files, threads and ingests
+//! [`reconcile`] is a pure function of the parsed files. It sorts them first, so the order of files, threads and ingests
 //! does not change the result. Identities are part of the facts: [`Identity`] of a response, the key of a [`Total`],
 //! [`SessionResult::recording`], the content hash of a file.
 //!
@@ -32,15 +32,16 @@ use crate::model::source::Source;
 use crate::model::tables::Tables;
 
 /// Makes the tables of all parsed files. The sessions of `sources` move into the tables.
-pub fn settle(sources: Vec<Source>) -> Tables {
-    settle_into(sources, Tables::default())
+pub fn reconcile(sources: Vec<Source>) -> Tables {
+    reconcile_into(sources, Tables::default())
 }
 
-/// As [`settle`], and reuses the memory of `tables`. Rows in `tables` are dropped.
-pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
+/// As [`reconcile`], and reuses the memory of `tables`. Rows in `tables` are dropped.
+pub fn reconcile_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     tables.clear();
     sources.sort_by(|a, b| a.path.cmp(&b.path));
     mark_equal_files(&mut sources);
+    // Sessions that appear under several ids become one: all later steps need a session as a whole.
     let mut sessions = group_by_session(&mut sources);
     defer_to_logs_of_trials(&mut sessions);
     let delegates = take_delegates(&mut sessions);
@@ -48,6 +49,7 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     renamed.extend(join_sessions(&mut sessions));
     defer_to_sessions_of_run(&mut sessions);
     renamed.extend(drop_copied_histories(&mut sessions));
+    // Several files of one session: each row counts in one of them.
     for parts in sessions.values_mut() {
         resolve_prompts(parts);
         if parts.len() > 1 {
@@ -58,6 +60,8 @@ pub fn settle_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
             keep_most_detailed(parts);
         }
     }
+    // Several sessions with the same tokens: they count in one of them. Programs that ran an agent first, as their turns have other names
+    // than the responses; then responses by their names; then sums, which contain what the steps before left.
     defer_to_provider(&mut sessions);
     defer_to_delegates(&mut sessions, &delegates);
     defer_to_started_agents(&mut sessions);
