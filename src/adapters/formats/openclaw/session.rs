@@ -44,24 +44,27 @@
 //! that is present ([programs that run another agent](accounting.md#programs-that-run-another-agent)). From openclaw's source: no
 //! recorded database was at hand.
 
+mod parents;
+mod records;
+
 use std::collections::BTreeMap;
 
-use foldhash::{HashSet, HashSetExt as _};
-use serde::Deserialize;
-
+use self::parents::Parents;
+use self::records::{Cold, Entry, Row};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::formats::pi::common::SHOWS;
 use crate::adapters::formats::pi::session;
 use crate::adapters::formats::pi::session::{Log, is_entry};
 use crate::adapters::shared::builder::Builder;
 use crate::base::text::Symbol;
-use crate::json::fields::{Pairs, Text};
+use crate::json::fields::Pairs;
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
 use crate::model::health::Reason;
 use crate::model::places::Place;
 use crate::model::session::{Capabilities, SessionResult, Status};
 use crate::model::sqlite_schema::Table;
+use foldhash::{HashSet, HashSetExt as _};
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "openclaw-session",
@@ -184,77 +187,6 @@ pub(crate) fn is_index(document: &Probe<'_>) -> bool {
 /// How a row of a database begins, and how a record of cold storage does.
 const ROW: &[u8] = b"{\"table\":";
 const COLD: &[u8] = b"{\"kind\":";
-
-/// A row of any of the tables.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Row<'a> {
-    table: Text<'a>,
-    session_id: Text<'a>,
-    current_session_id: Text<'a>,
-    event_json: Raw<'a>,
-    /// The same, compressed in the database.
-    event_zstd: Raw<'a>,
-    entry_json: Raw<'a>,
-    session_key: Text<'a>,
-    spawned_by: Text<'a>,
-    parent_session_key: Text<'a>,
-    fork_source_session_id: Text<'a>,
-    /// Entries, or records of cold storage.
-    archive_blob: Raw<'a>,
-}
-
-/// A record of cold storage.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Cold<'a> {
-    kind: Text<'a>,
-    session_id: Text<'a>,
-    row: ColdRow<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct ColdRow<'a> {
-    /// An entry, as a string.
-    event_json: Raw<'a>,
-}
-
-/// An entry of the index.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Entry<'a> {
-    session_id: Text<'a>,
-    spawned_by: Text<'a>,
-    cli_session_bindings: Pairs<'a, Binding<'a>>,
-    cli_session_ids: Pairs<'a, Text<'a>>,
-    claude_cli_session_id: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
-struct Binding<'a> {
-    session_id: Text<'a>,
-}
-
-impl Entry<'_> {
-    /// The sessions of CLIs, each with the provider that messages of the CLI name.
-    fn delegates(&self) -> Vec<(Symbol, String)> {
-        let bindings = self.cli_session_bindings.0.iter().map(|(provider, it)| (provider.as_ref(), &it.session_id));
-        let ids = self.cli_session_ids.0.iter().map(|(provider, id)| (provider.as_ref(), id));
-        let all = bindings.chain(ids).chain([("claude-cli", &self.claude_cli_session_id)]);
-        let mut delegates: Vec<(Symbol, String)> =
-            all.filter_map(|(provider, id)| Some((Symbol::new(provider), id.owned()?))).collect();
-        delegates.sort();
-        delegates.dedup();
-        // A message whose provider openclaw did not know names the backend.
-        if let [(_, id)] = delegates.as_slice() {
-            let id = id.clone();
-            delegates.push(("cli".into(), id));
-        }
-        delegates
-    }
-}
 
 /// The entries of sessions, and what the index states of each.
 pub(crate) struct Openclaw {
@@ -420,50 +352,6 @@ impl Openclaw {
         if !id.is_empty() && !delegates.is_empty() {
             self.index.insert(id.to_owned(), (line, delegates));
         }
-    }
-}
-
-/// Which sessions the index names as parents. Names are keys, of which each has a current session.
-#[derive(Default)]
-struct Parents {
-    sessions: BTreeMap<String, String>,
-    nodes: Vec<Node>,
-}
-
-struct Node {
-    session_id: String,
-    line: i64,
-    spawned_by: Option<String>,
-    fork_source: Option<String>,
-    parent_key: Option<String>,
-}
-
-impl Parents {
-    fn add(&mut self, id: &str, row: &Row<'_>, entry: &Entry<'_>, line: i64) {
-        if let (Some(key), false) = (row.session_key.owned(), id.is_empty()) {
-            self.sessions.insert(key, id.to_owned());
-        }
-        let node = Node {
-            session_id: id.to_owned(),
-            line,
-            spawned_by: row.spawned_by.owned().or_else(|| entry.spawned_by.owned()),
-            fork_source: row.fork_source_session_id.owned(),
-            parent_key: row.parent_session_key.owned(),
-        };
-        if node.spawned_by.is_some() || node.fork_source.is_some() || node.parent_key.is_some() {
-            self.nodes.push(node);
-        }
-    }
-
-    /// The parent of each session, with the line of its node.
-    fn by_session(&self) -> BTreeMap<String, (i64, String)> {
-        let session_of = |key: &Option<String>| self.sessions.get(key.as_ref()?).cloned();
-        let parent = |node: &Node| {
-            let parents = [session_of(&node.spawned_by), node.fork_source.clone(), session_of(&node.parent_key)];
-            let parent = parents.into_iter().flatten().find(|parent| *parent != node.session_id)?;
-            Some((node.session_id.clone(), (node.line, parent)))
-        };
-        self.nodes.iter().filter_map(parent).collect()
     }
 }
 
