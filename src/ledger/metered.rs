@@ -148,7 +148,7 @@ impl Requests {
     }
 
     fn sum(&self) -> Tokens {
-        self.all.iter().fold(Tokens::UNKNOWN, |sum, request| sum.plus(request.tokens))
+        self.all.iter().map(|request| request.tokens).sum()
     }
 
     /// Removes the cost of totals that the requests have. One without tokens would be a row beside them: what it has more than they

@@ -53,7 +53,7 @@ impl Early {
         }
         let until = asked_at.get(count).copied();
         let of_agents = agents.iter().filter_map(|key| sessions.get(key)).map(|parts| spent_until(until, parts));
-        Self::Partly(if count > 0 { of_agents.fold(Tokens::UNKNOWN, Tokens::plus) } else { Tokens::UNKNOWN })
+        Self::Partly(if count > 0 { of_agents.sum() } else { Tokens::UNKNOWN })
     }
 
     /// What is left of the part of a total that no turn contains.
@@ -138,7 +138,7 @@ impl Spent {
                 None => distinct.push((tokens, cost)),
             }
         }
-        let tokens = distinct.iter().fold(Tokens::UNKNOWN, |sum, (tokens, _)| sum.plus(*tokens));
+        let tokens: Tokens = distinct.iter().map(|(tokens, _)| *tokens).sum();
         Self { tokens, cost: distinct.iter().filter_map(|(_, cost)| *cost).sum() }
     }
 }

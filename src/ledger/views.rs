@@ -343,7 +343,7 @@ fn join_totals_of_processes(parts: &mut [SessionPart]) {
 }
 
 fn sum<'a>(turns: impl IntoIterator<Item = &'a Box<Turn>>) -> Tokens {
-    turns.into_iter().fold(Tokens::UNKNOWN, |sum, turn| sum.plus(turn.tokens.get()))
+    turns.into_iter().map(|turn| turn.tokens.get()).sum()
 }
 
 /// The responses of a session as one total, if they have counts.

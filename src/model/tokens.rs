@@ -1,5 +1,7 @@
 //! Token counts, disjoint by kind.
 
+use std::iter::Sum;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::compact_option::CompactOption;
@@ -84,8 +86,8 @@ impl Tokens {
         self.zip(other, |a, b| a.map(|a| a - b.unwrap_or(0)))
     }
 
-    /// What is left if `other` is taken off: of each kind as far as it goes, and the rest of the other kinds. Two counts of the same
-    /// requests may divide their prompts otherwise.
+    /// Subtracts `other`, each kind at most to 0. What a kind lacks is subtracted from the other kinds: two counts of the same
+    /// requests may divide their prompts differently.
     #[must_use]
     pub fn without(self, other: Self) -> Self {
         let mut left = self;
@@ -108,7 +110,14 @@ impl Tokens {
     }
 }
 
-/// Takes so many tokens off a count. Returns how many it did not have.
+/// Each count is unknown only if it is unknown in all of them.
+impl Sum for Tokens {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::UNKNOWN, Self::plus)
+    }
+}
+
+/// Subtracts tokens from a count, at most to 0. Returns how many it lacked.
 fn take(count: &mut Option<i64>, tokens: i64) -> i64 {
     let Some(own) = count else { return tokens };
     let taken = tokens.clamp(0, (*own).max(0));

@@ -66,7 +66,7 @@ pub struct Total {
 impl Total {
     /// The sum over all models.
     pub fn tokens(&self) -> Tokens {
-        self.models.iter().fold(Tokens::UNKNOWN, |sum, model| sum.plus(model.tokens))
+        self.models.iter().map(|model| model.tokens).sum()
     }
 
     /// Whether it states a cost.

@@ -88,7 +88,8 @@ pub fn run(args: &Inspect, settings: &Settings) -> anyhow::Result<Outcome> {
 impl Inspected {
     fn of(file: FileRead) -> Self {
         let claims = file.claims.into_iter();
-        let mut source = file.source;
+        // The options are those of this command.
+        let mut source = Source { options: String::new(), ..file.source };
         if source.status == SourceStatus::Unrecognised {
             source.message.get_or_insert_with(|| "no format has records like these".to_owned());
         }
@@ -96,8 +97,7 @@ impl Inspected {
             claims: claims
                 .map(|(adapter, weight)| Claim { format: adapter.id, runtime: adapter.runtime, weight })
                 .collect(),
-            // The options are those of this command.
-            source: Source { options: String::new(), ..source },
+            source,
             shape: file.shape,
         }
     }

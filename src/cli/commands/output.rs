@@ -117,8 +117,8 @@ pub const WITH_ABOUT: Layout<'static> = Layout {
 /// the notes and the next prompt.
 pub fn row_limit(printed: args::Printed) -> Option<u32> {
     const OTHER_LINES: u16 = 8;
-    let rows = || terminal::screen().map(|screen| screen.height.saturating_sub(OTHER_LINES).clamp(5, 20).into());
-    printed.limit.or_else(|| rows().filter(|_| is_on_terminal(printed)))
+    let screen = || terminal::screen().filter(|_| printed.format == args::Format::Table);
+    printed.limit.or_else(|| Some(screen()?.height.saturating_sub(OTHER_LINES).clamp(5, 20).into()))
 }
 
 /// Whether numbers are abbreviated.

@@ -46,12 +46,7 @@ pub(super) fn proxied_with_their_session(sessions: &Sessions) -> Vec<(SessionKey
 /// Removes counts of a proxy that belong to several sessions of one run, if one of these has counts of its own.
 pub(in crate::ledger) fn defer_to_sessions_of_run(sessions: &mut Sessions) {
     let Some((proxied, others)) = divide(sessions) else { return };
-    let has_counts = |key: &SessionKey| {
-        let parts = sessions.get(key).into_iter().flatten();
-        let turns = parts.clone().flat_map(|part| &part.session.turns).map(|turn| turn.tokens.get());
-        let totals = parts.flat_map(|part| &part.session.totals).flat_map(|total| &total.models).map(|it| it.tokens);
-        turns.chain(totals).any(|tokens| tokens.total().is_some())
-    };
+    let has_counts = |key: &SessionKey| sessions.get(key).into_iter().flatten().any(|part| part.session.has_tokens());
     let by_run = by_run(&others);
     let is_counted = |parts: &Vec<SessionPart>| {
         let roots = roots_of_run(parts, &by_run);

@@ -39,7 +39,7 @@ pub(super) fn session_row(
     let started_agents = calls().filter(|call| call.category == "subagent" && call.status == CallStatus::Ok).count();
     let failed_calls = calls().filter(|call| call.status == CallStatus::Error).count();
     let (stated_added, stated_removed) = session.stated_lines.unzip();
-    let tokens = turns.iter().fold(Tokens::UNKNOWN, |sum, row| sum.plus(row.turn.tokens.get()));
+    let tokens: Tokens = turns.iter().map(|row| row.turn.tokens.get()).sum();
     let responses = turns.iter().filter(|row| row.grain == Grain::Turn).count();
     let responses = i64::try_from(responses).ok().filter(|count| *count > 0);
     let prompts = i64::try_from(session.prompts.len()).ok().filter(|count| *count > 0);

@@ -13,7 +13,7 @@ use crate::model::tables::{Grain, TurnRow};
 /// Marks the responses that the totals of recorded processes do not contain, where together they are too many: the runtime's own file
 /// has those of all processes. `recorded` are the files with such a total, each with the index of a row that it contains.
 pub(super) fn mark_others(rows: &mut [TurnRow], recorded: &[(usize, usize)], processes: &[Process], last: &LastTotals) {
-    let total = processes.iter().fold(Tokens::UNKNOWN, |sum, process| sum.plus(process.last.tokens()));
+    let total: Tokens = processes.iter().map(|process| process.last.tokens()).sum();
     // Most sessions have no such totals.
     if total.total().is_none() {
         return;
@@ -25,7 +25,7 @@ pub(super) fn mark_others(rows: &mut [TurnRow], recorded: &[(usize, usize)], pro
         rows.iter().enumerate().filter(|(_, row)| is_covered(row)).map(|(index, _)| index).collect();
     let is_contained = |rows: &[TurnRow], indexes: &BTreeSet<usize>| {
         let rows = indexes.iter().filter_map(|index| rows.get(*index));
-        rows.fold(Tokens::UNKNOWN, |sum, row| sum.plus(row.turn.tokens.get())).fits(total)
+        rows.map(|row| row.turn.tokens.get()).sum::<Tokens>().fits(total)
     };
     if is_contained(rows, &covered) {
         return;

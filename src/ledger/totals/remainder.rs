@@ -60,7 +60,7 @@ impl Remainder {
 
 /// The sum over responses.
 pub(super) fn sum_of_tokens<'a>(turns: impl Iterator<Item = &'a Turn>) -> Tokens {
-    turns.fold(Tokens::UNKNOWN, |sum, turn| sum.plus(turn.tokens.get()))
+    turns.map(|turn| turn.tokens.get()).sum()
 }
 
 /// The reported cost of a response; `None` if it is 0, which is that of a subscription.

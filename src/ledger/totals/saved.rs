@@ -116,5 +116,5 @@ fn mark_others(total: &Total, covered: &[usize], rows: &mut [TurnRow]) -> bool {
 
 fn sum(rows: &[TurnRow], indexes: &[usize]) -> Tokens {
     let rows = indexes.iter().filter_map(|index| rows.get(*index));
-    rows.fold(Tokens::UNKNOWN, |sum, row| sum.plus(row.turn.tokens.get()))
+    rows.map(|row| row.turn.tokens.get()).sum()
 }

@@ -98,7 +98,7 @@ fn total(read: &[Trajectory], index: usize, line: i64) -> Option<Total> {
     let own = read.get(index)?;
     let stated = own.stated?;
     let members = || read.iter().filter(|it| it.session == own.session);
-    let spent = members().fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.spent));
+    let spent: Tokens = members().map(|it| it.spent).sum();
     // Counts that the sum does not separate are those of the steps.
     let tokens = own.counting.tokens(
         stated.prompt,

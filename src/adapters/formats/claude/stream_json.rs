@@ -511,7 +511,7 @@ fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeS
     let turns_of = |runs: &[Vec<usize>]| -> BTreeSet<usize> { runs.iter().flatten().copied().collect() };
     let counted = |it: &usize| total.covers_subagents || !session.turns[*it].is_subagent;
     let spent = |turns: &BTreeSet<usize>| {
-        turns.iter().filter(|it| counted(it)).fold(Tokens::UNKNOWN, |sum, it| sum.plus(session.turns[*it].tokens.get()))
+        turns.iter().filter(|it| counted(it)).map(|it| session.turns[*it].tokens.get()).sum::<Tokens>()
     };
     // The lines contain only a part of the output, but the whole input.
     let prompt = |it: Tokens| [it.input, it.cache_read, it.cache_write].map(|it| it.unwrap_or(0));
@@ -533,7 +533,7 @@ fn own_tokens(runs: &[Vec<usize>], session: &SessionResult, stated: Option<Token
     let turns: BTreeSet<usize> = runs.iter().flatten().copied().collect();
     let spent = |is_subagent: bool| {
         let turns = turns.iter().map(|it| &session.turns[*it]).filter(|it| it.is_subagent == is_subagent);
-        turns.fold(Tokens::UNKNOWN, |sum, it| sum.plus(it.tokens.get()))
+        turns.map(|it| it.tokens.get()).sum::<Tokens>()
     };
     let smaller = |a: Option<i64>, b: Option<i64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
     spent(false).zip(stated.unwrap_or_default(), smaller).plus(spent(true))

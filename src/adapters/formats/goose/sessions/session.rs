@@ -225,7 +225,7 @@ impl Session {
     fn copied_total(&self, first_message: Option<Time>) -> Option<Total> {
         let (sums, cost) = self.accumulated;
         let turns = &self.own.builder.session.turns;
-        let own = turns.iter().fold(Tokens::UNKNOWN, |sum, turn| sum.plus(turn.tokens.get()));
+        let own: Tokens = turns.iter().map(|turn| turn.tokens.get()).sum();
         let paid: f64 = turns.iter().filter_map(|turn| Some(turn.cost.as_deref()?.total)).sum();
         let tokens = sums.zip(own, |sum, own| Some((sum? - own.unwrap_or(0)).max(0)));
         let cost = cost.map(|cost| (cost - paid).max(0.0));

@@ -119,7 +119,7 @@ impl Spent {
 
     /// What the sums contain beyond the rows of the main loop.
     fn beyond_rows(&self, mut sums: Part) -> Part {
-        let known = self.main.iter().fold(Tokens::UNKNOWN, |sum, part| sum.plus(part.total.tokens));
+        let known: Tokens = self.main.iter().map(|part| part.total.tokens).sum();
         let paid: f64 = self.main.iter().filter_map(|part| part.total.cost).sum();
         sums.total.tokens = sums.total.tokens.minus(known).zip(Tokens::UNKNOWN, |count, _| count.map(|it| it.max(0)));
         sums.total.cost = sums.total.cost.map(|cost| cost - paid).filter(|cost| *cost > NO_COST);

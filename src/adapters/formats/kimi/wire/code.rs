@@ -261,7 +261,7 @@ impl Code {
 
     /// The sum of the steps whose usage no other record has stated so far.
     fn sum_of_steps(&self) -> Tokens {
-        self.steps.iter().fold(Tokens::UNKNOWN, |sum, step| sum.plus(step.tokens))
+        self.steps.iter().map(|step| step.tokens).sum()
     }
 
     /// Adds the steps whose usage no other record states.

@@ -74,7 +74,7 @@ impl Stated {
         if is_new == Some(false) || is_new.is_none() && !knows_outputs {
             return false;
         }
-        let own = own.fold(Tokens::UNKNOWN, Tokens::plus);
+        let own: Tokens = own.sum();
         let outputs = |stated: &Self| stated.models.iter().filter_map(|model| model.tokens.output).sum::<i64>();
         earlier.has_tokens()
             && outputs(self) >= outputs(earlier).saturating_add(own.output.unwrap_or(0))
