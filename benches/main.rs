@@ -23,9 +23,9 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 
 /// A megabyte or more of the samples of one format, or of all: small logs repeated.
 fn samples(format: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs").join(format);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs").join(format);
     let mut bytes = Vec::new();
-    let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let files = walkdir::WalkDir::new(directory).sort_by_file_name().into_iter().filter_map(Result::ok);
     let logs: Vec<_> = files
         .filter(|it| it.file_type().is_file() && !it.path().to_string_lossy().ends_with(".meta.json"))
         .filter_map(|it| {
@@ -143,19 +143,19 @@ fn archive(criterion: &mut Criterion) {
     let roots = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs")];
     let options = Options { roots, ..Options::default() };
     let ingest = || {
-        let folder = tempfile::tempdir().expect("a folder");
-        let writer = Archive::at(folder.path()).write().expect("a new archive");
+        let directory = tempfile::tempdir().expect("a directory");
+        let writer = Archive::at(directory.path()).write().expect("a new archive");
         ingest::read_into(&options, |it| writer.known(it), &Progress::default(), &writer);
         writer.commit().expect("a whole archive");
-        folder
+        directory
     };
     let bytes: i64 =
         ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources.iter().map(|it| it.bytes).sum();
     let mut group = criterion.benchmark_group("archive");
     group.throughput(Throughput::Bytes(bytes.unsigned_abs()));
     group.bench_function("ingest", |it| it.iter(ingest));
-    let folder = ingest();
-    let tables = || Archive::at(folder.path()).tables().expect("its tables");
+    let directory = ingest();
+    let tables = || Archive::at(directory.path()).tables().expect("its tables");
     let report = || {
         let cost = reports::find("cost").expect("a report");
         let by = vec!["model".to_owned(), "week".to_owned()];

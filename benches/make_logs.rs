@@ -41,20 +41,20 @@ impl Numbers {
 
 fn main() {
     let mut arguments = env::args().skip(1);
-    let folder = arguments.next().map(PathBuf::from);
+    let directory = arguments.next().map(PathBuf::from);
     let turns = arguments.next().and_then(|it| it.parse().ok());
-    let (Some(folder), Some(turns)) = (folder, turns) else {
+    let (Some(directory), Some(turns)) = (directory, turns) else {
         let _ = writeln!(io::stderr(), "usage: make_logs FOLDER TURNS");
         process::exit(2);
     };
-    if let Err(error) = make(&folder, turns) {
-        let _ = writeln!(io::stderr(), "make_logs: {}: {error}", folder.display());
+    if let Err(error) = make(&directory, turns) {
+        let _ = writeln!(io::stderr(), "make_logs: {}: {error}", directory.display());
         process::exit(1);
     }
 }
 
-/// Sessions of Claude Code as it keeps them, in a folder for each project.
-fn make(folder: &std::path::Path, turns: u64) -> io::Result<()> {
+/// Sessions of Claude Code as it keeps them, in a directory for each project.
+fn make(directory: &std::path::Path, turns: u64) -> io::Result<()> {
     let mut numbers = Numbers(oorandom::Rand32::new(7));
     let sessions = turns.div_ceil(TURNS);
     let mut left = turns;
@@ -62,9 +62,9 @@ fn make(folder: &std::path::Path, turns: u64) -> io::Result<()> {
         let count = if session + 1 == sessions { left } else { u64::from(numbers.below(2 * 50 - 1)).min(left) };
         left -= count;
         let project = format!("project-{}", numbers.below(40));
-        fs::create_dir_all(folder.join(&project))?;
+        fs::create_dir_all(directory.join(&project))?;
         let id = format!("{session:08x}-0000-4000-8000-000000000000");
-        let mut out = BufWriter::new(File::create(folder.join(&project).join(format!("{id}.jsonl")))?);
+        let mut out = BufWriter::new(File::create(directory.join(&project).join(format!("{id}.jsonl")))?);
         // A year of sessions, spread evenly.
         let mut time = START + i64::try_from(session * 31_536_000_000_000 / sessions).unwrap_or(0);
         let model = MODELS[numbers.below(6) as usize];

@@ -54,9 +54,9 @@ fn sample_frames() -> Vec<(&'static str, DataFrame)> {
 /// An archive is the same to the byte, however many threads made it and whichever instructions they had.
 #[test]
 fn threads_and_vectors_change_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let files = |name: &str, jobs: &str, level: &str| -> BTreeMap<String, Vec<u8>> {
-        let archive = folder.path().join(name);
+        let archive = directory.path().join(name);
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
         command.arg("ingest").arg(root().join("sample-logs")).arg("--archive").arg(&archive).args(["--jobs", jobs]);
         assert!(command.env("AGENTLOGS_SIMD", level).output().unwrap().status.success());
@@ -139,8 +139,8 @@ fn every_named_query_gives_its_rows() {
 
 #[test]
 fn what_goes_into_parquet_comes_out() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     let facts = facts(Retention::Full);
     let tables = reconciled(facts.clone());
     let writer = archive.write().unwrap();
@@ -161,14 +161,14 @@ fn what_goes_into_parquet_comes_out() {
 
 /// Each part contains all rows of its sessions: reports read some parts at a time. Returns the number of parts.
 fn check_parts(archive: &Archive) -> usize {
-    let folder = archive.folder().join("current");
+    let directory = archive.directory().join("current");
     let keys = |table: &str, part: &str| -> BTreeSet<String> {
-        let file = fs::File::open(folder.join(table).join(part)).unwrap();
+        let file = fs::File::open(directory.join(table).join(part)).unwrap();
         let frame = ParquetReader::new(file).finish().unwrap();
         let [runtimes, ids] = ["runtime", "session_id"].map(|name| frame.column(name).unwrap().str().unwrap());
         runtimes.iter().zip(ids.iter()).map(|(runtime, id)| format!("{} {}", runtime.unwrap(), id.unwrap())).collect()
     };
-    let parts = fs::read_dir(folder.join("sessions")).unwrap();
+    let parts = fs::read_dir(directory.join("sessions")).unwrap();
     let parts: Vec<String> = parts.map(|part| part.unwrap().file_name().into_string().unwrap()).collect();
     let mut seen = BTreeSet::new();
     for part in &parts {
@@ -185,8 +185,8 @@ fn check_parts(archive: &Archive) -> usize {
 /// A session that is in the logs of several ingests is in one part.
 #[test]
 fn parts_contain_whole_sessions() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     for (number, id) in ["a", "b", "c", "a", "d"].into_iter().enumerate() {
         let turn = Turn {
             line: 1,
@@ -264,8 +264,8 @@ fn a_large_source_is_reconciled_in_chunks() {
     };
     // One that shares nothing with it, one that is its copy, and none.
     for others in [vec![small(177)], vec![small(31)], Vec::new()] {
-        let folder = tempfile::tempdir().unwrap();
-        let archive = Archive::at(folder.path().join("archive"));
+        let directory = tempfile::tempdir().unwrap();
+        let archive = Archive::at(directory.path().join("archive"));
         let sources: Vec<Source> = others.into_iter().chain([large.clone()]).collect();
         let expected = frames::frames(&reconciled(sources.clone())).unwrap();
         let writer = archive.write().unwrap();
@@ -276,7 +276,7 @@ fn a_large_source_is_reconciled_in_chunks() {
             let mut writer = archive.write().unwrap();
             writer.reconcile_all();
             sums = writer.commit().unwrap().sums;
-            let facts = fs::read_dir(folder.path().join("archive/current/facts")).unwrap();
+            let facts = fs::read_dir(directory.path().join("archive/current/facts")).unwrap();
             let bytes: u64 = facts.map(|file| file.unwrap().metadata().unwrap().len()).sum();
             assert!(bytes > 3 << 20, "{bytes} bytes are less than a part, so that there is one piece only");
         }
@@ -293,8 +293,8 @@ fn a_large_source_is_reconciled_in_chunks() {
 /// The samples in three parts and any order, one of them twice and one while it grew, give the tables of one ingest.
 #[test]
 fn any_number_of_ingests_gives_the_same_tables() {
-    let folder = tempfile::tempdir().unwrap();
-    let logs = folder.path().join("logs");
+    let directory = tempfile::tempdir().unwrap();
+    let logs = directory.path().join("logs");
     let mut parts: Vec<Vec<std::path::PathBuf>> = vec![Vec::new(); 3];
     for (index, path) in crate::samples().into_iter().enumerate() {
         let to = logs.join(path.strip_prefix(root().join("sample-logs")).unwrap());
@@ -303,9 +303,9 @@ fn any_number_of_ingests_gives_the_same_tables() {
         parts[index % 3].push(to);
     }
     let ingest = |archive: &Archive, roots: &[std::path::PathBuf]| ingest(archive, roots).unchanged.len();
-    let once = Archive::at(folder.path().join("once"));
+    let once = Archive::at(directory.path().join("once"));
     assert_eq!(ingest(&once, std::slice::from_ref(&logs)), 0);
-    let often = Archive::at(folder.path().join("often"));
+    let often = Archive::at(directory.path().join("often"));
     // A log that grows between ingests replaces what was known of it.
     let grows = parts[2][0].clone();
     let whole = fs::read(&grows).unwrap();
@@ -332,8 +332,8 @@ fn stable(archive: &Archive) -> BTreeMap<&'static str, String> {
 /// The first overview of a machine with many logs is one of the newest.
 #[test]
 fn a_run_that_reads_only_the_newest_logs_changes_nothing_in_the_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let logs = folder.path().join("logs");
+    let directory = tempfile::tempdir().unwrap();
+    let logs = directory.path().join("logs");
     fs::create_dir(&logs).unwrap();
     let since = SystemTime::now() - Duration::from_hours(1);
     let samples = crate::samples().into_iter().filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
@@ -347,9 +347,9 @@ fn a_run_that_reads_only_the_newest_logs_changes_nothing_in_the_end() {
             file.set_modified(since - Duration::from_secs(1)).unwrap();
         }
     }
-    let once = Archive::at(folder.path().join("once"));
+    let once = Archive::at(directory.path().join("once"));
     ingest(&once, std::slice::from_ref(&logs));
-    let twice = Archive::at(folder.path().join("twice"));
+    let twice = Archive::at(directory.path().join("twice"));
     let writer = twice.write().unwrap();
     let micros = since.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_micros();
     let written_since = Some(Time::from_micros(micros.try_into().unwrap()));
@@ -363,9 +363,9 @@ fn a_run_that_reads_only_the_newest_logs_changes_nothing_in_the_end() {
 /// What was read stays, also when another log is written in its place.
 #[test]
 fn the_old_content_of_an_overwritten_log_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
-    let logs = folder.path().join("logs");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
+    let logs = directory.path().join("logs");
     let log = logs.join("out.jsonl");
     fs::create_dir_all(&logs).unwrap();
     let sample = |name: &str| fs::read(root().join("sample-logs").join(name)).unwrap();
@@ -386,9 +386,9 @@ fn the_old_content_of_an_overwritten_log_is_kept() {
 /// The archive outlives the logs: what is deleted of a database was known, and stays.
 #[test]
 fn a_session_that_is_deleted_of_a_database_stays() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
-    let path = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
+    let path = directory.path().join("opencode.db");
     fs::copy(root().join("sample-logs/opencode-db/child-fork-and-retry.db"), &path).unwrap();
     let tokens_of = || {
         ingest(&archive, std::slice::from_ref(&path));
@@ -408,13 +408,13 @@ fn a_session_that_is_deleted_of_a_database_stays() {
 
 #[test]
 fn a_first_ingest_that_was_killed_can_be_done_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path());
-    fs::write(folder.path().join("lock"), "").unwrap();
-    fs::write(folder.path().join("agentlogs.json"), "").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path());
+    fs::write(directory.path().join("lock"), "").unwrap();
+    fs::write(directory.path().join("agentlogs.json"), "").unwrap();
     drop(archive.write().unwrap());
     // Now it is known for what it is, whatever else lies there.
-    fs::write(folder.path().join("notes.txt"), "").unwrap();
+    fs::write(directory.path().join("notes.txt"), "").unwrap();
     drop(archive.write().unwrap());
     let other = tempfile::tempdir().unwrap();
     fs::write(other.path().join("sessions.parquet"), "").unwrap();
@@ -469,8 +469,8 @@ fn merge<'a>(into: &Archive, others: impl Iterator<Item = &'a Archive>) {
 /// Archives of several machines become one: the order does not matter, and twice is once.
 #[test]
 fn archives_merge_in_any_order() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = |name: &str| Archive::at(folder.path().join(name));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = |name: &str| Archive::at(directory.path().join(name));
     let parts = ["a", "b", "c"].map(archive);
     for (number, part) in parts.iter().enumerate() {
         let writer = part.write().unwrap();
@@ -498,14 +498,14 @@ fn archives_merge_in_any_order() {
 /// Of two states of a file the later one is kept, whichever is merged first, by one writer or by two.
 #[test]
 fn the_later_state_of_a_file_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let logs = folder.path().join("logs");
+    let directory = tempfile::tempdir().unwrap();
+    let logs = directory.path().join("logs");
     fs::create_dir_all(&logs).unwrap();
     let sample = fs::read(root().join("sample-logs/drover-events/quota.jsonl")).unwrap();
     let begun = sample.iter().position(|it| *it == b'\n').unwrap() + 1;
     let states = [("early", &sample[..begun]), ("late", &sample[..])].map(|(name, content)| {
         fs::write(logs.join("a.jsonl"), content).unwrap();
-        let archive = Archive::at(folder.path().join(name));
+        let archive = Archive::at(directory.path().join(name));
         ingest(&archive, std::slice::from_ref(&logs));
         archive
     });
@@ -516,7 +516,7 @@ fn the_later_state_of_a_file_is_kept() {
         ("back-at-once", vec![vec![1, 0]]),
         ("known-and-at-once", vec![vec![0], vec![1, 0]]),
     ] {
-        let merged = Archive::at(folder.path().join(name));
+        let merged = Archive::at(directory.path().join(name));
         for step in steps {
             merge(&merged, step.into_iter().map(|state| &states[state]));
         }
@@ -528,8 +528,8 @@ fn the_later_state_of_a_file_is_kept() {
 /// What is forgotten is gone, with its rows; what was linked to it stays whole.
 #[test]
 fn what_is_forgotten_is_gone() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs")]);
     let all = archive.sums().unwrap();
     let writer = archive.write().unwrap();
@@ -565,14 +565,14 @@ fn sessions_before_a_day_are_forgotten_with_all_of_their_parts() {
         (0..sessions.height()).map(|row| (key(row), end(row))).collect::<BTreeMap<_, _>>()
     };
     for day in ["2026-10-06", "2100-01-01"] {
-        let folder = tempfile::tempdir().unwrap();
-        let archive = Archive::at(folder.path().join("archive"));
+        let directory = tempfile::tempdir().unwrap();
+        let archive = Archive::at(directory.path().join("archive"));
         ingest(&archive, &[root().join("sample-logs")]);
         let (before, tokens) = (ends(&archive), archive.sums().unwrap().tokens);
         let mut expected = before.clone();
         expected.retain(|_, end| end.as_ref().is_none_or(|end| end.as_str() >= day));
         let mut forget = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        forget.args(["archive", "forget", "--before", day, "--archive", "archive"]).current_dir(folder.path());
+        forget.args(["archive", "forget", "--before", day, "--archive", "archive"]).current_dir(directory.path());
         let output = String::from_utf8(forget.output().unwrap().stderr).unwrap();
         let deleted = format!("deleted {} sessions\n", before.len() - expected.len());
         assert!(output.starts_with(&deleted), "{output}");
@@ -585,10 +585,10 @@ fn sessions_before_a_day_are_forgotten_with_all_of_their_parts() {
 /// A bit that flips on the disk is found.
 #[test]
 fn damage_is_found_in_every_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs/drover-events")]);
-    let current = dunce::canonicalize(archive.folder().join("current")).unwrap();
+    let current = dunce::canonicalize(archive.directory().join("current")).unwrap();
     let sources = archive.check().unwrap().sources;
     for entry in walkdir::WalkDir::new(&current) {
         let entry = entry.unwrap();
@@ -612,10 +612,10 @@ fn damage_is_found_in_every_file() {
 /// Damaged facts are not reconciled: the tables of it would be right by their own checksums.
 #[test]
 fn damaged_facts_are_not_reconciled() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs/pi-session")]);
-    let facts = archive.folder().join("current/facts");
+    let facts = archive.directory().join("current/facts");
     let facts = fs::read_dir(facts).unwrap().next().unwrap().unwrap().path();
     let mut bytes = fs::read(&facts).unwrap();
     let middle = bytes.len() / 2;
@@ -628,8 +628,8 @@ fn damaged_facts_are_not_reconciled() {
 }
 
 /// All files below a directory, with their content.
-fn content_of(folder: &std::path::Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
-    let files = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
+fn content_of(directory: &std::path::Path) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let files = walkdir::WalkDir::new(directory).into_iter().map(Result::unwrap);
     let files = files.filter(|entry| entry.file_type().is_file());
     files.map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap())).collect()
 }
@@ -637,11 +637,11 @@ fn content_of(folder: &std::path::Path) -> BTreeMap<std::path::PathBuf, Vec<u8>>
 /// An archive of a later version, or of one that is too old, is refused by all that reads or writes archives, and stays as it is.
 #[test]
 fn an_archive_of_another_version_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs/pi-session")]);
-    let marker = archive.folder().join("agentlogs.json");
-    let manifest = archive.folder().join("generation-1/manifest.json");
+    let marker = archive.directory().join("agentlogs.json");
+    let manifest = archive.directory().join("generation-1/manifest.json");
     let (marker_text, manifest_text) = (fs::read_to_string(&marker).unwrap(), fs::read_to_string(&manifest).unwrap());
     let with_hash = |text: &str| {
         let (before, after) = text.split_at(text.rfind("\"hash\": \"").unwrap() + 9);
@@ -662,7 +662,7 @@ fn an_archive_of_another_version_is_refused() {
         fs::write(&manifest, &manifest_text).unwrap();
         archive.check().unwrap();
         fs::write(file, text).unwrap();
-        let before = content_of(archive.folder());
+        let before = content_of(archive.directory());
         let errors = [
             archive.sums().err(),
             archive.tables().err(),
@@ -677,7 +677,7 @@ fn an_archive_of_another_version_is_refused() {
             let advice = if version < 6 { "into a new directory" } else { "use a newer agentlogs" };
             assert!(error.to_string().contains(advice), "{error}");
         }
-        assert!(content_of(archive.folder()) == before);
+        assert!(content_of(archive.directory()) == before);
     }
 }
 
@@ -713,7 +713,7 @@ fn named_queries_are_sql_for_every_engine() {
 #[test]
 fn an_exported_trajectory_has_the_rows_of_its_session() {
     use agentlogs::analysis::export::Trajectories;
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let told = |tables: &Tables| {
         let mut all = BTreeMap::new();
         for session in &tables.sessions {
@@ -737,10 +737,10 @@ fn an_exported_trajectory_has_the_rows_of_its_session() {
         let tables = reconciled(facts(content));
         let frames = frames::frames(&tables).unwrap().into_iter().map(|(name, it)| (name, it.lazy())).collect();
         for trajectory in Trajectories::new(&frames).unwrap().iter() {
-            let file = fs::File::create(folder.path().join(&trajectory.file_name)).unwrap();
+            let file = fs::File::create(directory.path().join(&trajectory.file_name)).unwrap();
             trajectory.write(std::io::BufWriter::new(file)).unwrap();
         }
-        let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
+        let options = Options { roots: vec![directory.path().to_owned()], ..Options::default() };
         let again = reconciled(ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources);
         let (before, after) = (told(&tables), told(&again));
         assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
@@ -779,8 +779,8 @@ type ChangeFiles = fn(&std::path::Path);
 #[cfg(unix)]
 #[test]
 fn a_copy_is_read_and_written_whatever_its_link_is() {
-    let folder = tempfile::tempdir().unwrap();
-    let original = Archive::at(folder.path().join("original"));
+    let directory = tempfile::tempdir().unwrap();
+    let original = Archive::at(directory.path().join("original"));
     ingest(&original, &[root().join("sample-logs/pi-session")]);
     ingest(&original, &[root().join("sample-logs/drover-events")]);
     let sums = original.sums().unwrap();
@@ -792,11 +792,11 @@ fn a_copy_is_read_and_written_whatever_its_link_is() {
         ("a file", |copy| fs::write(copy.join("current"), "generation-1").unwrap()),
     ];
     for (name, link) in links {
-        let copy = Archive::at(folder.path().join(name));
-        crate::copy(original.folder(), copy.folder());
-        let current = copy.folder().join("current");
+        let copy = Archive::at(directory.path().join(name));
+        crate::copy(original.directory(), copy.directory());
+        let current = copy.directory().join("current");
         fs::remove_file(&current).unwrap();
-        link(copy.folder());
+        link(copy.directory());
         assert_eq!(copy.sums().unwrap(), sums, "{name}");
         assert_eq!(copy.check().unwrap().problems, [], "{name}");
         // Nothing has changed: only the link is written.
@@ -812,32 +812,35 @@ fn a_copy_is_read_and_written_whatever_its_link_is() {
 #[cfg(unix)]
 #[test]
 fn an_archive_without_links_is_the_same() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let archive = |name: &str, without_links: bool, logs: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        command.args(["ingest", logs, "--archive"]).arg(folder.path().join(name)).current_dir(root());
+        command.args(["ingest", logs, "--archive"]).arg(directory.path().join(name)).current_dir(root());
         if without_links {
             command.env("AGENTLOGS_WITHOUT_LINKS", "1");
         }
         assert!(command.output().unwrap().status.success());
-        Archive::at(folder.path().join(name))
+        Archive::at(directory.path().join(name))
     };
     for logs in ["sample-logs/pi-session", "sample-logs/drover-events"] {
         let (linked, copied) = (archive("linked", false, logs), archive("copied", true, logs));
         assert_eq!(linked.sums().unwrap(), copied.sums().unwrap());
-        assert!(fs::symlink_metadata(copied.folder().join("current")).is_err());
+        assert!(fs::symlink_metadata(copied.directory().join("current")).is_err());
         let content = |archive: &Archive| {
-            let mut content = content_of(archive.folder());
+            let mut content = content_of(archive.directory());
             content.retain(|path, _| path.extension().is_some_and(|extension| extension == "parquet"));
-            content.into_keys().map(|path| path.strip_prefix(archive.folder()).unwrap().to_owned()).collect::<Vec<_>>()
+            content
+                .into_keys()
+                .map(|path| path.strip_prefix(archive.directory()).unwrap().to_owned())
+                .collect::<Vec<_>>()
         };
         assert_eq!(content(&linked), content(&copied));
     }
     // A later ingest with links makes the link, one without removes it.
     let linked = archive("copied", false, "sample-logs/claude-stream-json");
-    assert!(linked.folder().join("current/turns").is_dir());
+    assert!(linked.directory().join("current/turns").is_dir());
     archive("copied", true, "sample-logs/gemini-chat");
-    assert!(fs::symlink_metadata(linked.folder().join("current")).is_err());
+    assert!(fs::symlink_metadata(linked.directory().join("current")).is_err());
     assert_eq!(linked.check().unwrap().problems, []);
 }
 
@@ -845,8 +848,8 @@ fn an_archive_without_links_is_the_same() {
 #[cfg(unix)]
 #[test]
 fn what_leads_to_a_generation_may_be_damaged() {
-    let folder = tempfile::tempdir().unwrap();
-    let original = Archive::at(folder.path().join("original"));
+    let directory = tempfile::tempdir().unwrap();
+    let original = Archive::at(directory.path().join("original"));
     ingest(&original, &[root().join("sample-logs/drover-events")]);
     let sums = original.sums().unwrap();
     let damages: [ChangeFiles; 8] = [
@@ -860,9 +863,9 @@ fn what_leads_to_a_generation_may_be_damaged() {
         |it| fs::write(it.join("generation-1/index/1-0"), "x").unwrap(),
     ];
     for (number, damage) in damages.into_iter().enumerate() {
-        let copy = Archive::at(folder.path().join(number.to_string()));
-        crate::copy(original.folder(), copy.folder());
-        damage(copy.folder());
+        let copy = Archive::at(directory.path().join(number.to_string()));
+        crate::copy(original.directory(), copy.directory());
+        damage(copy.directory());
         let checked = copy.check().map(|it| it.problems);
         assert!(!matches!(&checked, Ok(problems) if problems.is_empty()), "{number}");
         let error = copy.write().err().unwrap().to_string();
@@ -882,10 +885,10 @@ fn what_leads_to_a_generation_may_be_damaged() {
 #[test]
 fn archives_of_earlier_versions_are_upgraded() {
     for entry in fs::read_dir(root().join("tests/archives")).unwrap() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let packed = fs::File::open(entry.unwrap().path()).unwrap();
-        tar::Archive::new(zstd::Decoder::new(packed).unwrap()).unpack(folder.path()).unwrap();
-        let archive = Archive::at(folder.path());
+        tar::Archive::new(zstd::Decoder::new(packed).unwrap()).unpack(directory.path()).unwrap();
+        let archive = Archive::at(directory.path());
         let read = |sql: &str| {
             let tables = archive.tables().unwrap();
             shown(&query::query(tables, sql).unwrap())
@@ -904,7 +907,7 @@ fn archives_of_earlier_versions_are_upgraded() {
         }
         assert_eq!(archive.check().unwrap().problems, []);
         archive.write().unwrap().commit().unwrap();
-        let pointer = fs::read_to_string(folder.path().join("agentlogs.json")).unwrap();
+        let pointer = fs::read_to_string(directory.path().join("agentlogs.json")).unwrap();
         assert!(pointer.starts_with(r#"{"version":10,"generation":4,"manifest":""#), "{pointer}");
         assert_eq!(archive.check().unwrap().problems, []);
         assert_eq!(read(sessions), before);
@@ -933,10 +936,10 @@ fn an_earlier_archive_is_repaired() {
         }),
     ];
     for (is_read, change) in links {
-        let folder = tempfile::tempdir().unwrap();
-        tar::Archive::new(zstd::Decoder::new(&packed[..]).unwrap()).unpack(folder.path()).unwrap();
-        change(&folder.path().join("current"));
-        let archive = Archive::at(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        tar::Archive::new(zstd::Decoder::new(&packed[..]).unwrap()).unpack(directory.path()).unwrap();
+        change(&directory.path().join("current"));
+        let archive = Archive::at(directory.path());
         assert_eq!(archive.sums().is_ok(), is_read);
         archive.repair().unwrap().writer.commit().unwrap();
         assert_eq!(archive.sums().unwrap().sessions, 25);
@@ -947,8 +950,8 @@ fn an_earlier_archive_is_repaired() {
 /// The generation that a reader has opened stays until it is done, however many others are made meanwhile.
 #[test]
 fn a_snapshot_is_read_beside_any_number_of_writers() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs/drover-events")]);
     let snapshot = archive.snapshot().unwrap();
     let tables = snapshot.tables().unwrap();
@@ -958,7 +961,7 @@ fn a_snapshot_is_read_beside_any_number_of_writers() {
         writer.commit().unwrap();
     };
     (0..4).for_each(|_| compact());
-    assert!(archive.folder().join("generation-1").is_dir() && !archive.folder().join("generation-3").exists());
+    assert!(archive.directory().join("generation-1").is_dir() && !archive.directory().join("generation-3").exists());
     assert_eq!(tables.iter().len(), TABLES.len());
     for (name, table) in tables {
         assert!(
@@ -970,7 +973,7 @@ fn a_snapshot_is_read_beside_any_number_of_writers() {
     }
     drop(snapshot);
     compact();
-    assert!(!archive.folder().join("generation-1").exists());
+    assert!(!archive.directory().join("generation-1").exists());
 }
 
 /// Parts whose times are all before a time are not read for what happened since; no row since then is missing.
@@ -1001,14 +1004,14 @@ fn recent_tables_have_all_recent_rows() {
         }
     }
     assert!(left_out > 0);
-    fs::remove_dir_all(archive.folder()).unwrap();
+    fs::remove_dir_all(archive.directory()).unwrap();
 }
 
 /// A check reads one state, which stays until it is done, so that writers next to it cause no reports of damage.
 #[test]
 fn a_check_beside_a_writer_reports_no_damage() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs/drover-events")]);
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
@@ -1029,10 +1032,10 @@ fn a_check_beside_a_writer_reports_no_damage() {
 /// A part whose name leads out of the archive is damage: a writer would link and copy its files.
 #[test]
 fn parts_outside_of_an_archive_are_damage() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     ingest(&archive, &[root().join("sample-logs/drover-events")]);
-    let path = archive.folder().join("generation-1/manifest.json");
+    let path = archive.directory().join("generation-1/manifest.json");
     let text = fs::read_to_string(&path).unwrap();
     for (from, to) in [("\"name\": \"1-0\"", "\"name\": \"../../1-0\""), ("\"turns\": {", "\"../turns\": {")] {
         assert!(text.contains(from));
@@ -1061,13 +1064,14 @@ fn every_example_of_sql_has_rows() {
 /// A command that finds nothing to keep makes no archive.
 #[test]
 fn nothing_found_writes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("empty")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir(directory.path().join("empty")).unwrap();
     let said = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        let output = command.current_dir(folder.path()).args(args).args(["--archive", "new/archive"]).output().unwrap();
+        let output =
+            command.current_dir(directory.path()).args(args).args(["--archive", "new/archive"]).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}");
-        assert!(!folder.path().join("new").exists(), "{args:?}");
+        assert!(!directory.path().join("new").exists(), "{args:?}");
         String::from_utf8(output.stderr).unwrap()
     };
     for (path, expected) in [("nowhere", "nowhere: no such file"), ("empty", "no files in empty; `agentlogs runtimes`")]
@@ -1087,17 +1091,17 @@ fn nothing_found_writes_nothing() {
         said(args);
     }
     // A directory that was there stays.
-    fs::create_dir(folder.path().join("mine")).unwrap();
-    let archive = Archive::at(folder.path().join("mine"));
+    fs::create_dir(directory.path().join("mine")).unwrap();
+    let archive = Archive::at(directory.path().join("mine"));
     drop(archive.write().unwrap());
-    assert_eq!(fs::read_dir(archive.folder()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(archive.directory()).unwrap().count(), 0);
 }
 
 /// An ingest reports damage that it meets, and writes tables again whose facts are intact.
 #[test]
 fn an_ingest_reports_damage() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     let run = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
         let output = command.current_dir(root()).args(args).arg("--archive").arg(&archive).output().unwrap();
@@ -1131,23 +1135,23 @@ fn an_ingest_reports_damage() {
 
 /// What a first ingest leaves that was cut off is cleaned up; what only bears the same names is somebody's.
 #[test]
-fn a_folder_of_somebody_else_stays_as_it_is() {
+fn a_directory_of_somebody_else_stays_as_it_is() {
     let keeps = |name: &str, content: &str| {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
-        assert!(Archive::at(folder.path()).write().is_err(), "{name}");
+        assert!(Archive::at(directory.path()).write().is_err(), "{name}");
         assert_eq!(fs::read_to_string(path).unwrap(), content);
     };
     keeps("next/notes.txt", "mine");
     keeps("next", "mine");
     keeps("agentlogs.json", "{\"mine\": true}");
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir_all(folder.path().join("next/turns")).unwrap();
-    fs::write(folder.path().join("next/spool"), "").unwrap();
-    fs::write(folder.path().join("agentlogs.json"), [0; 8]).unwrap();
-    let archive = Archive::at(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    fs::create_dir_all(directory.path().join("next/turns")).unwrap();
+    fs::write(directory.path().join("next/spool"), "").unwrap();
+    fs::write(directory.path().join("agentlogs.json"), [0; 8]).unwrap();
+    let archive = Archive::at(directory.path());
     archive.write().unwrap().commit().unwrap();
     assert_eq!(archive.check().unwrap().problems, []);
 }

@@ -161,7 +161,7 @@ fn each_format_is_read() {
 
 #[test]
 fn other_files_are_no_bills() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for (content, expected) in [
         ("", "it is empty"),
         ("a,b\n1,2\n", "no format of bills has these columns: a, b"),
@@ -171,19 +171,19 @@ fn other_files_are_no_bills() {
         ("usage_date_utc,cost_usd\n", "it states neither usage nor costs"),
         ("\u{0}\u{1}", "no format of bills has these columns"),
     ] {
-        let path = folder.path().join("bill");
+        let path = directory.path().join("bill");
         std::fs::write(&path, content).unwrap();
         let error = read(&path).unwrap_err();
         assert!(error.contains(expected), "{content:?}: {error}");
     }
-    assert!(read(&folder.path().join("none")).is_err());
+    assert!(read(&directory.path().join("none")).is_err());
 }
 
 /// A count that no bill has is no count, so that no sum is out of range.
 #[test]
 fn counts_out_of_range_are_problems() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("bill.csv");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bill.csv");
     let header = "usage_date_utc,model_version,usage_input_tokens_no_cache,usage_output_tokens\n";
     let rows = "2026-11-02,m,9223372036854775807,1\n2026-11-02,m,-1,1\n2026-11-02,m,1e300,1\n2026-11-02,m,0.5,1\n2026-11-02,m,2.0,1\n";
     std::fs::write(&path, format!("{header}{rows}")).unwrap();
@@ -351,10 +351,10 @@ fn lines_of_more_than_a_day_are_not_compared_by_day() {
 /// What `export --as focus` writes is explained completely, also responses without a model.
 #[test]
 fn an_own_export_is_explained() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        command.current_dir(folder.path()).env("HOME", folder.path()).args(arguments).output().unwrap()
+        command.current_dir(directory.path()).env("HOME", directory.path()).args(arguments).output().unwrap()
     };
     let [demo, samples] = ["demo", "sample-logs"].map(|logs| root().join(logs).to_str().unwrap().to_owned());
     assert!(run(&["ingest", &demo, &samples, "--archive", "a"]).status.success());

@@ -16,9 +16,9 @@ use polars::prelude::*;
 use crate::{copy, root};
 
 /// Runs a step with these bytes on stdin, and returns its exit status, stdout and stderr.
-fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> (Option<i32>, Vec<u8>, String) {
+fn run(directory: &Path, args: &[&str], stdin: &[u8]) -> (Option<i32>, Vec<u8>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-    command.args(args).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(args).current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let stdin = stdin.to_vec();
@@ -28,8 +28,8 @@ fn run(folder: &Path, args: &[&str], stdin: &[u8]) -> (Option<i32>, Vec<u8>, Str
     (output.status.code(), output.stdout, String::from_utf8(output.stderr).unwrap())
 }
 
-fn step(folder: &Path, args: &[&str], stdin: &[u8]) -> DataFrame {
-    let (status, stdout, stderr) = run(folder, args, stdin);
+fn step(directory: &Path, args: &[&str], stdin: &[u8]) -> DataFrame {
+    let (status, stdout, stderr) = run(directory, args, stdin);
     assert_eq!(status, Some(0), "{args:?}: {stderr}");
     let mut frames = read_frames(&stdout[..]).unwrap();
     let first = frames.next().unwrap().unwrap();
@@ -72,11 +72,11 @@ fn grouped(extracted: &DataFrame, is_known: bool) -> DataFrame {
 }
 
 /// Reconciles facts, and writes the files of the lake in `directory`.
-fn write_lake(folder: &Path, facts: &DataFrame, options: &[&str], directory: &str) -> DataFrame {
-    let fragments = step(folder, &[&["extract", "--reconcile"], options].concat(), &stream(facts));
+fn write_lake(directory: &Path, facts: &DataFrame, options: &[&str], lake: &str) -> DataFrame {
+    let fragments = step(directory, &[&["extract", "--reconcile"], options].concat(), &stream(facts));
     let contents = fragments.sort(["file"], SortMultipleOptions::default()).unwrap();
     let contents = contents.select(["file", "source_path", "content"]).unwrap();
-    step(folder, &["extract", "--merge", directory], &stream(&contents))
+    step(directory, &["extract", "--merge", lake], &stream(&contents))
 }
 
 /// Tables in a fixed order of rows, without the time of the run.
@@ -91,68 +91,71 @@ fn rows_of(tables: Frames) -> BTreeMap<&'static str, DataFrame> {
     tables.into_iter().map(sorted).collect()
 }
 
-fn assert_lake(folder: &Path, lake: &str, archive: &str) {
-    let ours = rows_of(Lake::open(&folder.join(lake)).unwrap().tables().unwrap());
-    let theirs = rows_of(Archive::at(folder.join(archive)).tables().unwrap());
+fn assert_lake(directory: &Path, lake: &str, archive: &str) {
+    let ours = rows_of(Lake::open(&directory.join(lake)).unwrap().tables().unwrap());
+    let theirs = rows_of(Archive::at(directory.join(archive)).tables().unwrap());
     for (name, ours) in ours {
         assert!(ours.equals_missing(&theirs[name]), "{lake}, {name}: {ours} {}", theirs[name]);
     }
 }
 
-fn ingest(folder: &Path, logs: &str, archive: &str) {
-    let (status, _, stderr) = run(folder, &["ingest", logs, "--archive", archive], b"");
+fn ingest(directory: &Path, logs: &str, archive: &str) {
+    let (status, _, stderr) = run(directory, &["ingest", logs, "--archive", archive], b"");
     assert_eq!(status, Some(0), "{stderr}");
 }
 
 /// Own prices give the costs that they give when they are imported into an archive, and another description.
 #[test]
 fn own_prices_apply() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    copy(&root().join("sample-logs/claude-transcript"), &folder.join("logs"));
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    copy(&root().join("sample-logs/claude-transcript"), &directory.join("logs"));
     let prices = "[[models]]\nmodel = \"claude-sonnet-4-5\"\n[[models.prices]]\ninput = 1000.0\noutput = 2000.0\n";
-    fs::write(folder.join("own.toml"), prices).unwrap();
-    ingest(folder, "logs", "archive");
+    fs::write(directory.join("own.toml"), prices).unwrap();
+    ingest(directory, "logs", "archive");
     let cost = || {
-        let tables = rows_of(Archive::at(folder.join("archive")).tables().unwrap());
+        let tables = rows_of(Archive::at(directory.join("archive")).tables().unwrap());
         tables["turns"].column("cost_usd").unwrap().as_materialized_series().sum::<f64>().unwrap()
     };
     let before = cost();
-    let (status, _, stderr) = run(folder, &["prices", "import", "own.toml", "--archive", "archive"], b"");
+    let (status, _, stderr) = run(directory, &["prices", "import", "own.toml", "--archive", "archive"], b"");
     assert_eq!(status, Some(0), "{stderr}");
     assert!(cost() > 10.0 * before, "the samples use the model: {before}, {}", cost());
-    let extracted =
-        step(folder, &["extract", "--files-from", "-", "--as", "arrow", "--jobs", "1"], &list(&folder.join("logs")));
-    write_lake(folder, &grouped(&extracted, false), &["--prices", "own.toml"], "lake");
-    assert_lake(folder, "lake", "archive");
-    let describe = |args: &[&str]| run(folder, &[&["extract", "--describe"], args].concat(), b"").1;
+    let extracted = step(
+        directory,
+        &["extract", "--files-from", "-", "--as", "arrow", "--jobs", "1"],
+        &list(&directory.join("logs")),
+    );
+    write_lake(directory, &grouped(&extracted, false), &["--prices", "own.toml"], "lake");
+    assert_lake(directory, "lake", "archive");
+    let describe = |args: &[&str]| run(directory, &[&["extract", "--describe"], args].concat(), b"").1;
     assert_ne!(describe(&[]), describe(&["--prices", "own.toml"]));
-    assert_eq!(run(folder, &["extract", "--describe", "--prices", "missing.toml"], b"").0, Some(1));
+    assert_eq!(run(directory, &["extract", "--describe", "--prices", "missing.toml"], b"").0, Some(1));
 }
 
 /// Ingests logs into `archive`, and returns their facts as the steps of a cluster have them.
-fn facts_of(folder: &Path, logs: &str) -> DataFrame {
-    ingest(folder, logs, "archive");
+fn facts_of(directory: &Path, logs: &str) -> DataFrame {
+    ingest(directory, logs, "archive");
     let extract = ["extract", "--files-from", "-", "--as", "arrow", "--jobs", "1"];
-    grouped(&step(folder, &extract, &list(&folder.join(logs))), false)
+    grouped(&step(directory, &extract, &list(&directory.join(logs))), false)
 }
 
 #[test]
 fn the_steps_write_the_rows_of_one_machine() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    copy(&root().join("sample-logs"), &folder.join("logs"));
-    let facts = facts_of(folder, "logs");
-    write_lake(folder, &facts, &[], "day");
-    assert_lake(folder, "day", "archive");
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    copy(&root().join("sample-logs"), &directory.join("logs"));
+    let facts = facts_of(directory, "logs");
+    write_lake(directory, &facts, &[], "day");
+    assert_lake(directory, "day", "archive");
     // The files have the names and bytes of an export, except those with the time of the ingest.
-    let (status, _, stderr) = run(folder, &["export", "exported", "--as", "lake", "--archive", "archive"], b"");
+    let (status, _, stderr) = run(directory, &["export", "exported", "--as", "lake", "--archive", "archive"], b"");
     assert_eq!(status, Some(0), "{stderr}");
-    for entry in walkdir::WalkDir::new(folder.join("exported")).into_iter().map(Result::unwrap) {
-        let path = entry.path().strip_prefix(folder.join("exported")).unwrap();
+    for entry in walkdir::WalkDir::new(directory.join("exported")).into_iter().map(Result::unwrap) {
+        let path = entry.path().strip_prefix(directory.join("exported")).unwrap();
         let table = path.iter().next().map(|name| name.to_str().unwrap()).unwrap_or_default();
         if entry.file_type().is_file() && !table.starts_with('_') {
-            let ours = fs::read(folder.join("day").join(path)).unwrap();
+            let ours = fs::read(directory.join("day").join(path)).unwrap();
             assert!(table == "sources" || ours == fs::read(entry.path()).unwrap(), "{}", path.display());
         }
     }
@@ -161,20 +164,20 @@ fn the_steps_write_the_rows_of_one_machine() {
 /// The same rows in other partitions and numbers of files. The logs have several days, and rows without a time.
 #[test]
 fn the_steps_divide_the_rows_into_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
     for format in ["atif", "claude-transcript", "codex-rollout", "drover-events", "goose-session", "opencode-run"] {
-        copy(&root().join("sample-logs").join(format), &folder.join("logs").join(format));
+        copy(&root().join("sample-logs").join(format), &directory.join("logs").join(format));
     }
-    let facts = facts_of(folder, "logs");
+    let facts = facts_of(directory, "logs");
     for (name, options) in [
         ("day", &[][..]),
         ("many", &["--files-per-partition", "3", "--files-per-table", "2"]),
         ("week", &["--partition-by", "week"]),
         ("month", &["--partition-by", "month", "--files-per-table", "4"]),
     ] {
-        let written = write_lake(folder, &facts, options, name);
-        assert_lake(folder, name, "archive");
+        let written = write_lake(directory, &facts, options, name);
+        assert_lake(directory, name, "archive");
         let files: Vec<&str> = written.column("file").unwrap().str().unwrap().iter().flatten().collect();
         assert_eq!(files.contains(&"sources/part-1.parquet"), options.contains(&"--files-per-table"), "{files:?}");
     }
@@ -183,38 +186,38 @@ fn the_steps_divide_the_rows_into_files() {
 /// A file that was read again replaces its earlier state by the rules of an archive.
 #[test]
 fn known_facts_are_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    fs::create_dir(folder.join("logs")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    fs::create_dir(directory.join("logs")).unwrap();
     let sample = |name: &str| fs::read_to_string(root().join("sample-logs/claude-transcript").join(name)).unwrap();
     let (first, other) = (sample("with-a-subagent.jsonl"), sample("searches-and-an-overload.jsonl"));
     let half: String = first.split_inclusive('\n').take(first.lines().count() / 2).collect();
-    fs::write(folder.join("logs/grown.jsonl"), half).unwrap();
-    fs::write(folder.join("logs/overwritten.jsonl"), &other).unwrap();
-    let extract = || step(folder, &["extract", "--files-from", "-"], &list(&folder.join("logs")));
+    fs::write(directory.join("logs/grown.jsonl"), half).unwrap();
+    fs::write(directory.join("logs/overwritten.jsonl"), &other).unwrap();
+    let extract = || step(directory, &["extract", "--files-from", "-"], &list(&directory.join("logs")));
     let known = extract();
-    ingest(folder, "logs", "archive");
-    fs::write(folder.join("logs/grown.jsonl"), &first).unwrap();
+    ingest(directory, "logs", "archive");
+    fs::write(directory.join("logs/grown.jsonl"), &first).unwrap();
     fs::write(
-        folder.join("logs/overwritten.jsonl"),
+        directory.join("logs/overwritten.jsonl"),
         sample("with-a-subagent.jsonl").replace("msg_", "msg_x").replace("session", "sessio"),
     )
     .unwrap();
     let new = extract();
-    ingest(folder, "logs", "archive");
+    ingest(directory, "logs", "archive");
     let both = grouped(&known, true).vstack(&grouped(&new, false)).unwrap();
     let both = both.lazy().with_columns([lit(1_i64).cast(DataType::Int64).alias("component")]).collect().unwrap();
-    write_lake(folder, &both, &[], "lake");
-    assert_lake(folder, "lake", "archive");
+    write_lake(directory, &both, &[], "lake");
+    assert_lake(directory, "lake", "archive");
 }
 
 #[test]
 fn files_that_are_not_read_are_recorded() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    fs::create_dir(folder.join("copies")).unwrap();
-    fs::copy(root().join("sample-logs/drover-events/paused.jsonl"), folder.join("copies/a.jsonl")).unwrap();
-    let copies = dunce::canonicalize(folder.join("copies")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    fs::create_dir(directory.join("copies")).unwrap();
+    fs::copy(root().join("sample-logs/drover-events/paused.jsonl"), directory.join("copies/a.jsonl")).unwrap();
+    let copies = dunce::canonicalize(directory.join("copies")).unwrap();
     let paths = format!("{0}/a.jsonl\n{0}/vanished.jsonl\n", copies.display());
     let moved = ["--moved", copies.to_str().unwrap(), "s3://bucket"];
     let column = |frame: &DataFrame, name: &str| -> Vec<String> {
@@ -222,11 +225,11 @@ fn files_that_are_not_read_are_recorded() {
     };
     let unreadable =
         ["extract", "--files-from", "-", "--host", "mars", "--unreadable", "crashed", moved[0], moved[1], moved[2]];
-    let rows = step(folder, &unreadable, paths.as_bytes());
+    let rows = step(directory, &unreadable, paths.as_bytes());
     assert_eq!(column(&rows, "source_path"), ["s3://bucket/a.jsonl", "s3://bucket/vanished.jsonl"]);
     assert_eq!(column(&rows, "message"), ["crashed", "crashed"]);
     let read = ["extract", "--files-from", "-", moved[0], moved[1], moved[2]];
-    let rows = step(folder, &read, format!("{}/vanished.jsonl\n", copies.display()).as_bytes());
+    let rows = step(directory, &read, format!("{}/vanished.jsonl\n", copies.display()).as_bytes());
     assert_eq!(column(&rows, "status"), ["unreadable"]);
     assert_eq!(column(&rows, "message"), ["no such file"]);
 }
@@ -234,8 +237,8 @@ fn files_that_are_not_read_are_recorded() {
 /// Damaged rows cause an error, and the stream that was begun has no end.
 #[test]
 fn damaged_rows_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
     let facts = |facts: &[u8]| {
         let columns = [
             Series::new("component".into(), [1_i64]),
@@ -261,9 +264,9 @@ fn damaged_rows_are_refused() {
         (&["extract", "--merge", "lake"], content("../turns.parquet")),
         (&["extract", "--merge", "lake"], b"no stream".to_vec()),
     ] {
-        let (status, stdout, stderr) = run(folder, args, &stdin);
+        let (status, stdout, stderr) = run(directory, args, &stdin);
         assert_eq!(status, Some(1), "{args:?} {stderr}");
         assert!(read_frames(&stdout[..]).and_then(Iterator::collect::<PolarsResult<Vec<_>>>).is_err(), "{args:?}");
     }
-    assert!(!folder.join("turns.parquet").exists());
+    assert!(!directory.join("turns.parquet").exists());
 }

@@ -27,23 +27,23 @@ impl Drop for WorkingDirectory {
 #[test]
 fn what_the_documents_show_is_what_happens() {
     // The commands run in a temporary directory, so that an archive in the working directory does not change.
-    let folder = tempfile::tempdir().unwrap();
-    for (directory, name) in [
+    let directory = tempfile::tempdir().unwrap();
+    for (samples, name) in [
         ("demo", "demo"),
         ("demo-evaluation", "demo-evaluation"),
         ("sample-logs", "sample-logs"),
         ("tests/verdicts", "sample-verdicts"),
         ("tests/bill", "sample-bills"),
     ] {
-        std::os::unix::fs::symlink(root().join(directory), folder.path().join(name)).unwrap();
+        std::os::unix::fs::symlink(root().join(samples), directory.path().join(name)).unwrap();
     }
-    crate::repositories::builder::demo(folder.path());
-    let _working_directory = WorkingDirectory::change(folder.path());
+    crate::repositories::builder::demo(directory.path());
+    let _working_directory = WorkingDirectory::change(directory.path());
     for &(archive, documents) in crate::tidy::EXECUTED_DOCUMENTS.iter().chain(&[("cmd", "tests/cmd/*.trycmd")]) {
         let cases = trycmd::TestCases::new();
         // Neither logs nor settings of the user who runs the tests.
         for variable in ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
-            cases.env(variable, folder.path().join("home").to_str().unwrap());
+            cases.env(variable, directory.path().join("home").to_str().unwrap());
         }
         cases.env("AGENTLOGS_ARCHIVE", archive).env("NO_COLOR", "1").env("TZ", "UTC").env("COLUMNS", "100");
         cases.case(root().join(documents));
@@ -54,10 +54,10 @@ fn what_the_documents_show_is_what_happens() {
 #[test]
 fn closed_stderr_is_ignored() {
     use std::process::{Command, Stdio};
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentlogs"))
         .args(["ingest".as_ref(), root().join("sample-logs/drover-events").as_os_str(), "--archive".as_ref()])
-        .arg(folder.path().join("archive"))
+        .arg(directory.path().join("archive"))
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -84,13 +84,13 @@ fn an_answer_may_be_read_in_part() {
 #[test]
 fn the_environment_names_the_archive() {
     use std::process::Command;
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let logs = root().join("sample-logs/drover-events");
-    for (variable, directory) in [("", "agentlogs-archive"), ("other", "other")] {
+    for (variable, archive) in [("", "agentlogs-archive"), ("other", "other")] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        command.arg("ingest").arg(&logs).env("AGENTLOGS_ARCHIVE", variable).current_dir(folder.path());
+        command.arg("ingest").arg(&logs).env("AGENTLOGS_ARCHIVE", variable).current_dir(directory.path());
         assert!(command.output().unwrap().status.success());
-        assert!(folder.path().join(directory).join("agentlogs.json").exists(), "{directory}");
+        assert!(directory.path().join(archive).join("agentlogs.json").exists(), "{archive}");
     }
 }
 
@@ -98,10 +98,10 @@ fn the_environment_names_the_archive() {
 #[test]
 fn threads_have_an_upper_limit() {
     use std::process::Command;
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
     command.arg("ingest").arg(root().join("sample-logs/drover-events")).args(["--jobs", "100000", "--archive"]);
-    let output = command.arg(folder.path().join("archive")).output().unwrap();
+    let output = command.arg(directory.path().join("archive")).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && stderr.contains("--jobs 100000 is more than this machine can use"), "{stderr}");
 }
@@ -113,9 +113,9 @@ fn files_with_text_are_for_their_owner() {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::process::Command;
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_agentlogs")).current_dir(folder.path()).args(args).output().unwrap()
+        Command::new(env!("CARGO_BIN_EXE_agentlogs")).current_dir(directory.path()).args(args).output().unwrap()
     };
     let logs = root().join("sample-logs/pi-session");
     for (content, archive) in [("none", "numbers"), ("full", "texts")] {
@@ -124,15 +124,15 @@ fn files_with_text_are_for_their_owner() {
         assert!(run(&["export", &tables, "--as", "csv", "--archive", archive]).status.success());
         assert!(run(&["export", &tables, "--as", "atif", "--archive", archive]).status.success());
         assert!(run(&["dashboard", &page, "--archive", archive]).status.success());
-        let files = fs::read_dir(folder.path().join(tables)).unwrap().map(|entry| entry.unwrap().path());
-        for file in files.chain([folder.path().join(page)]) {
+        let files = fs::read_dir(directory.path().join(tables)).unwrap().map(|entry| entry.unwrap().path());
+        for file in files.chain([directory.path().join(page)]) {
             let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
             assert_eq!(mode == 0o600, archive == "texts", "{}: {mode:o}", file.display());
         }
     }
-    symlink("victim", folder.path().join("link.html")).unwrap();
+    symlink("victim", directory.path().join("link.html")).unwrap();
     let refused = run(&["dashboard", "link.html", "--archive", "numbers"]);
-    assert!(!refused.status.success() && !folder.path().join("victim").exists());
+    assert!(!refused.status.success() && !directory.path().join("victim").exists());
 }
 
 /// A comment of SQL is no option; an argument cannot act on a terminal or in the log of a build.

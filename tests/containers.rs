@@ -70,17 +70,17 @@ fn archives() -> [(&'static str, Vec<u8>); 4] {
     [("logs.tar.gz", gzip(&tar)), ("logs.tar.zst", zstd), ("logs.tar", tar), ("logs.zip", zip(&samples))]
 }
 
-fn read(folder: &Path, known: &BTreeMap<String, FileStamp>) -> ReadSummary {
-    let options = Options { roots: vec![folder.to_owned()], limit: Limit::Bytes(1 << 24), ..Options::default() };
+fn read(directory: &Path, known: &BTreeMap<String, FileStamp>) -> ReadSummary {
+    let options = Options { roots: vec![directory.to_owned()], limit: Limit::Bytes(1 << 24), ..Options::default() };
     ingest::read(&options, known, &Progress::default())
 }
 
-/// Reads a file of that name and content alone, and returns its sources with their paths below its folder.
+/// Reads a file of that name and content alone, and returns its sources with their paths below its directory.
 fn read_one(name: &str, content: &[u8]) -> Vec<Source> {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join(name), content).unwrap();
-    let prefix = format!("{}/", dunce::canonicalize(folder.path()).unwrap().display());
-    let mut sources = read(folder.path(), &BTreeMap::new()).sources;
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join(name), content).unwrap();
+    let prefix = format!("{}/", dunce::canonicalize(directory.path()).unwrap().display());
+    let mut sources = read(directory.path(), &BTreeMap::new()).sources;
     for source in &mut sources {
         source.path = source.path.strip_prefix(&prefix).unwrap().to_owned();
     }
@@ -117,16 +117,16 @@ fn the_members_of_an_archive_are_read_as_the_files_that_they_were() {
 /// Archives beside the files that they hold add nothing. Of the same content the first path is kept.
 #[test]
 fn an_archive_beside_its_files_adds_nothing() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for (name, content) in samples() {
-        let path = folder.path().join(name);
+        let path = directory.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
     for (name, bytes) in archives() {
-        fs::write(folder.path().join(name), bytes).unwrap();
+        fs::write(directory.path().join(name), bytes).unwrap();
     }
-    let tables = reconciled(read(folder.path(), &BTreeMap::new()).sources);
+    let tables = reconciled(read(directory.path(), &BTreeMap::new()).sources);
     let alone = reconciled(facts(Retention::None));
     assert_eq!(tables.sessions.len(), alone.sessions.len());
     for (session, alone) in tables.sessions.iter().zip(&alone.sessions) {
@@ -192,8 +192,8 @@ fn a_sidecar_in_an_archive_is_of_the_logs_beside_it() {
 /// The last rows of a database are in its journal, also inside an archive.
 #[test]
 fn a_database_in_an_archive_is_read_with_its_journal() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("opencode.db");
     fs::copy(root().join("sample-logs/opencode-db/child-fork-and-retry.db"), &path).unwrap();
     let agent = rusqlite::Connection::open(&path).unwrap();
     agent.pragma_update(None, "journal_mode", "wal").unwrap();
@@ -201,8 +201,8 @@ fn a_database_in_an_archive_is_read_with_its_journal() {
     agent.execute("DELETE FROM session WHERE id = 'ses_2a91c1b40ffeHq5sNd7RbXwPzC'", []).unwrap();
     let names = ["opencode.db", "opencode.db-wal", "opencode.db-shm"];
     let members: Files =
-        names.iter().map(|name| ((*name).to_owned(), fs::read(folder.path().join(name)).unwrap())).collect();
-    let expected = read(folder.path(), &BTreeMap::new()).sources.remove(0).sessions;
+        names.iter().map(|name| ((*name).to_owned(), fs::read(directory.path().join(name)).unwrap())).collect();
+    let expected = read(directory.path(), &BTreeMap::new()).sources.remove(0).sessions;
     assert!(!expected.is_empty());
     for bytes in [tar(&members), zip(&members), gzip(&tar(&members))] {
         let sources = read_one("logs", &bytes);
@@ -216,8 +216,8 @@ fn a_database_in_an_archive_is_read_with_its_journal() {
 
 #[test]
 fn an_archive_is_read_again_only_when_there_may_be_more_to_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("logs.zip");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("logs.zip");
     let large = vec![b' '; 1 << 20];
     let members = files(&[("a.jsonl", LOG.as_bytes()), ("large", &large)]);
     fs::write(&path, zip(&members)).unwrap();
@@ -238,16 +238,16 @@ fn an_archive_is_read_again_only_when_there_may_be_more_to_it() {
 /// A member that grew is told from one that was replaced.
 #[test]
 fn a_member_that_grew_is_recognised() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("logs.tar.gz");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("logs.tar.gz");
     let write = |text: &str| fs::write(&path, gzip(&tar(&files(&[("a.jsonl", text.as_bytes())])))).unwrap();
     write(LOG);
-    let first = read(folder.path(), &BTreeMap::new()).sources;
+    let first = read(directory.path(), &BTreeMap::new()).sources;
     let known: BTreeMap<_, _> = first.iter().map(|it| (it.path.clone(), FileStamp::of(it))).collect();
     write(&(LOG.to_owned() + LOG));
-    assert!(read(folder.path(), &known).sources[1].grew);
+    assert!(read(directory.path(), &known).sources[1].grew);
     write(&LOG.replace("th1", "th2"));
-    assert!(!read(folder.path(), &known).sources[1].grew);
+    assert!(!read(directory.path(), &known).sources[1].grew);
 }
 
 #[test]
@@ -270,8 +270,8 @@ fn a_truncated_container_is_reported() {
 /// Names in archives are only labels: nothing is written to any of these paths.
 #[test]
 fn a_path_in_a_container_reaches_no_other_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let logs = folder.path().join("logs");
+    let directory = tempfile::tempdir().unwrap();
+    let logs = directory.path().join("logs");
     fs::create_dir(&logs).unwrap();
     let mut builder = tar::Builder::new(Vec::new());
     for name in ["../escaped.jsonl", "/tmp/agentlogs-escaped.jsonl"] {
@@ -285,17 +285,17 @@ fn a_path_in_a_container_reaches_no_other_file() {
     let sources = read(&logs, &BTreeMap::new()).sources;
     let names: Vec<_> = sources.iter().filter_map(|it| it.path.split_once("!/")).map(|it| it.1).collect();
     assert_eq!(names, ["../escaped.jsonl", "tmp/agentlogs-escaped.jsonl"]);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     assert!(!PathBuf::from("/tmp/agentlogs-escaped.jsonl").exists());
 }
 
 #[test]
 fn labels_are_found_in_the_paths_of_members() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let members = files(&[("base/fix/3.jsonl", LOG.as_bytes())]);
-    fs::write(folder.path().join("runs.zip"), zip(&members)).unwrap();
+    fs::write(directory.path().join("runs.zip"), zip(&members)).unwrap();
     let options = Options {
-        roots: vec![folder.path().to_owned()],
+        roots: vec![directory.path().to_owned()],
         path_labels: vec!["{experiment}/{task}/{trial}.jsonl".parse().unwrap()],
         ..Options::default()
     };
@@ -307,8 +307,8 @@ fn labels_are_found_in_the_paths_of_members() {
 #[cfg(unix)]
 #[test]
 fn a_pipe_may_be_an_archive() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe");
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let bytes = gzip(&tar(&files(&[("a.jsonl", LOG.as_bytes())])));
     let taken = std::thread::scope(|scope| {
@@ -326,9 +326,9 @@ fn a_pipe_may_be_an_archive() {
 #[test]
 fn members_that_are_gone_stay_known() {
     use agentlogs::store::archive::Archive;
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
-    let path = folder.path().join("logs.tar.gz");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
+    let path = directory.path().join("logs.tar.gz");
     let log = |id: &str| LOG.replace("th1", id);
     let sessions_and_sources = || {
         let writer = archive.write().unwrap();

@@ -26,23 +26,25 @@ fn asked(sql: &str) -> Result<DataFrame, query::Error> {
 
 /// The files of an archive of the samples.
 static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path());
     let writer = archive.write().unwrap();
     for source in facts(Retention::None) {
         writer.add(source);
     }
     writer.commit().unwrap();
-    let files = walkdir::WalkDir::new(folder.path()).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let files = walkdir::WalkDir::new(directory.path()).sort_by_file_name().into_iter().filter_map(Result::ok);
     let files = files.filter(|it| it.file_type().is_file());
-    files.map(|it| (it.path().strip_prefix(folder.path()).unwrap().to_owned(), fs::read(it.path()).unwrap())).collect()
+    files
+        .map(|it| (it.path().strip_prefix(directory.path()).unwrap().to_owned(), fs::read(it.path()).unwrap()))
+        .collect()
 });
 
 /// All functions and statements of polars' SQL that name a file, in every place where SQL lets them stand.
 #[test]
 fn sql_reaches_no_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let secret = folder.path().join("secret.csv");
+    let directory = tempfile::tempdir().unwrap();
+    let secret = directory.path().join("secret.csv");
     fs::write(&secret, "a,b\n1,2\n").unwrap();
     let path = secret.to_str().unwrap();
     for read in ["read_csv", "READ_CSV", "\"read_csv\"", "read_parquet", "read_ipc", "read_json", "scan_csv"] {
@@ -199,7 +201,7 @@ proptest! {
     /// A file of an archive with other bytes, or cut.
     #[test]
     fn a_broken_archive_is_read_or_refused(file in any::<Index>(), bytes in proptest::collection::vec((any::<Index>(), any::<u8>()), 0..6), cut in proptest::option::of(any::<Index>())) {
-        let folder = unpacked();
+        let directory = unpacked();
         let (name, whole) = &FILES[file.index(FILES.len())];
         let mut broken = whole.clone();
         for (at, byte) in bytes.into_iter().filter(|_| !whole.is_empty()) {
@@ -208,8 +210,8 @@ proptest! {
         if let Some(cut) = cut {
             broken.truncate(cut.index(whole.len() + 1));
         }
-        fs::write(folder.path().join(name), broken).unwrap();
-        let archive = Archive::at(folder.path());
+        fs::write(directory.path().join(name), broken).unwrap();
+        let archive = Archive::at(directory.path());
         let _ = archive.check();
         let _ = archive.facts();
         let _ = archive.catalog();
@@ -245,15 +247,15 @@ fn the_error_of_a_broken_table_names_the_next_step() {
 
 /// A small archive: some sources, prices of its own, one part.
 static SMALL: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let writer = Archive::at(folder.path()).write().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let writer = Archive::at(directory.path()).write().unwrap();
     for source in small_sources() {
         writer.add(source);
     }
     let own = b"[[models]]\nmodel = \"mine\"\n[[models.prices]]\ninput = 1.0\noutput = 2.0\n";
     writer.write_own_prices(&Table::parse(own, Day(0)).unwrap()).unwrap();
     writer.commit().unwrap();
-    folder
+    directory
 });
 
 /// What the small archive is of, and one more source.
@@ -267,9 +269,9 @@ fn another_source() -> Source {
 
 /// A copy of the small archive.
 fn copy_of_small() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    crate::copy(SMALL.path(), folder.path());
-    folder
+    let directory = tempfile::tempdir().unwrap();
+    crate::copy(SMALL.path(), directory.path());
+    directory
 }
 
 /// The files of the small archive, below its directory.
@@ -314,7 +316,7 @@ fn compact(archive: &Archive) -> Result<Vec<archive::Problem>, archive::Error> {
 fn merge(archive: &Archive) -> Result<Vec<archive::Problem>, archive::Error> {
     let known = archive.known_facts()?;
     let prices = archive.own_prices()?;
-    fs::remove_dir_all(archive.folder()).unwrap();
+    fs::remove_dir_all(archive.directory()).unwrap();
     let writer = archive.write()?;
     for source in known.into_values() {
         writer.merge(source);
@@ -334,8 +336,8 @@ fn flips() -> u64 {
 fn random_bytes_are_refused_or_without_effect() {
     let works: [(&str, Work); 3] = [("ingest", ingest_another), ("compact", compact), ("merge", merge)];
     let expected = works.map(|(_, work)| {
-        let folder = copy_of_small();
-        let archive = Archive::at(folder.path());
+        let directory = copy_of_small();
+        let archive = Archive::at(directory.path());
         assert_eq!(work(&archive).unwrap(), []);
         rows_of(&archive)
     });
@@ -349,9 +351,9 @@ fn random_bytes_are_refused_or_without_effect() {
             bytes[at] ^= flip;
             for ((name, work), expected) in works.iter().zip(&expected) {
                 let what = format!("{name}, byte {at} of {} by {flip:#x}", file.display());
-                let folder = copy_of_small();
-                fs::write(folder.path().join(&file), &bytes).unwrap();
-                let archive = Archive::at(folder.path());
+                let directory = copy_of_small();
+                fs::write(directory.path().join(&file), &bytes).unwrap();
+                let archive = Archive::at(directory.path());
                 match work(&archive) {
                     Err(error) => {
                         // A link leads to the generation.
@@ -376,8 +378,8 @@ fn random_bytes_are_refused_or_without_effect() {
 /// The same damage is repaired: all tables are as before, once the sources that it reached are read again.
 #[test]
 fn random_bytes_are_repaired() {
-    let folder = copy_of_small();
-    let archive = Archive::at(folder.path());
+    let directory = copy_of_small();
+    let archive = Archive::at(directory.path());
     compact(&archive).unwrap();
     let expected = rows_of(&archive);
     let mut random = oorandom::Rand64::new(11);
@@ -388,9 +390,9 @@ fn random_bytes_are_repaired() {
             let at = usize::try_from(random.rand_range(0..bytes.len() as u64)).unwrap();
             bytes[at] ^= u8::try_from(random.rand_range(1..256)).unwrap();
             let what = format!("byte {at} of {}", file.display());
-            let folder = copy_of_small();
-            fs::write(folder.path().join(&file), &bytes).unwrap();
-            let archive = Archive::at(folder.path());
+            let directory = copy_of_small();
+            fs::write(directory.path().join(&file), &bytes).unwrap();
+            let archive = Archive::at(directory.path());
             let archive::Repair { writer, problems, lost, is_incomplete } = match archive.repair() {
                 Ok(repair) => repair,
                 // Only another version leaves nothing to begin with.
@@ -426,12 +428,12 @@ fn a_change_that_keeps_the_time_is_found() {
         let mut bytes = fs::read(&original).unwrap();
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
-        let folder = copy_of_small();
-        let path = folder.path().join(&file);
+        let directory = copy_of_small();
+        let path = directory.path().join(&file);
         fs::write(&path, &bytes).unwrap();
         let time = fs::metadata(&original).unwrap().modified().unwrap();
         fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
-        let archive = Archive::at(folder.path());
+        let archive = Archive::at(directory.path());
         let found = archive.check().unwrap().problems;
         assert!(matches!(&found[..], [problem] if problem.path.ends_with(&file)), "{file:?}: {found:?}");
         if file.components().any(|it| it.as_os_str() == "facts") {
@@ -453,13 +455,13 @@ fn a_manifest_is_made_again_from_the_facts() {
     let mut without_parts: serde_json::Value = serde_json::from_str(&text).unwrap();
     without_parts["parts"] = serde_json::json!([]);
     for text in [None, Some("{".to_owned()), Some(without_parts.to_string())] {
-        let folder = copy_of_small();
-        let manifest = folder.path().join("generation-1/manifest.json");
+        let directory = copy_of_small();
+        let manifest = directory.path().join("generation-1/manifest.json");
         fs::remove_file(&manifest).unwrap();
         if let Some(text) = text {
             fs::write(&manifest, text).unwrap();
         }
-        let archive = Archive::at(folder.path());
+        let archive = Archive::at(directory.path());
         let archive::Repair { writer, lost, is_incomplete, .. } = archive.repair().unwrap();
         assert!(lost.is_empty() && !is_incomplete);
         writer.commit().unwrap();
@@ -483,9 +485,9 @@ fn damage_to_facts_costs_the_damaged_source() {
     ];
     for (number, manifest) in manifests.iter().enumerate() {
         for has_intact_links in [true, false] {
-            let folder = copy_of_small();
+            let directory = copy_of_small();
             let change = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
-                let path = folder.path().join("generation-1").join(name);
+                let path = directory.path().join("generation-1").join(name);
                 let mut bytes = fs::read(&path).unwrap();
                 change(&mut bytes);
                 fs::remove_file(&path).unwrap();
@@ -497,7 +499,7 @@ fn damage_to_facts_costs_the_damaged_source() {
             if !has_intact_links {
                 change("index/1-0", &flip_last);
             }
-            let archive = Archive::at(folder.path());
+            let archive = Archive::at(directory.path());
             let archive::Repair { writer, lost, is_incomplete, .. } = archive.repair().unwrap();
             assert_eq!((lost.len(), is_incomplete), (1, false), "{number} {has_intact_links}");
             writer.commit().unwrap();
@@ -511,10 +513,10 @@ fn damage_to_facts_costs_the_damaged_source() {
 /// is none, the archive cannot be repaired.
 #[test]
 fn a_generation_that_cannot_be_read_is_kept() {
-    let folder = copy_of_small();
-    let archive = Archive::at(folder.path());
+    let directory = copy_of_small();
+    let archive = Archive::at(directory.path());
     let damage = |generation: &str| {
-        let generation = folder.path().join(generation);
+        let generation = directory.path().join(generation);
         fs::remove_file(generation.join("manifest.json")).unwrap();
         fs::write(generation.join("manifest.json"), "{").unwrap();
         for facts in fs::read_dir(generation.join("facts")).unwrap() {
@@ -530,27 +532,27 @@ fn a_generation_that_cannot_be_read_is_kept() {
     writer.commit().unwrap();
     compact(&archive).unwrap();
     compact(&archive).unwrap();
-    assert!(folder.path().join("generation-2.damaged/manifest.json").exists());
-    let folder = copy_of_small();
-    let archive = Archive::at(folder.path());
-    fs::write(folder.path().join("prices"), "no prices").unwrap();
-    fs::remove_file(folder.path().join("generation-1/manifest.json")).unwrap();
-    fs::remove_dir_all(folder.path().join("generation-1/facts")).unwrap();
+    assert!(directory.path().join("generation-2.damaged/manifest.json").exists());
+    let directory = copy_of_small();
+    let archive = Archive::at(directory.path());
+    fs::write(directory.path().join("prices"), "no prices").unwrap();
+    fs::remove_file(directory.path().join("generation-1/manifest.json")).unwrap();
+    fs::remove_dir_all(directory.path().join("generation-1/facts")).unwrap();
     assert!(matches!(archive.repair(), Err(archive::Error::Unrepairable(_))));
-    assert!(folder.path().join("prices").exists());
+    assert!(directory.path().join("prices").exists());
 }
 
 /// Of a damaged file of facts and an index that is gone, the table of sources still names what was lost.
 #[test]
 fn a_part_without_index_and_facts_is_named() {
-    let folder = copy_of_small();
-    fs::write(folder.path().join("generation-1/index/1-0"), "").unwrap();
-    let archive = Archive::at(folder.path());
+    let directory = copy_of_small();
+    fs::write(directory.path().join("generation-1/index/1-0"), "").unwrap();
+    let archive = Archive::at(directory.path());
     // The facts alone are enough for all sources.
     let archive::Repair { writer, lost, .. } = archive.repair().unwrap();
     assert!(lost.is_empty());
     drop(writer);
-    let facts = fs::read_dir(folder.path().join("generation-1/facts")).unwrap().next().unwrap().unwrap().path();
+    let facts = fs::read_dir(directory.path().join("generation-1/facts")).unwrap().next().unwrap().unwrap().path();
     let mut bytes = fs::read(&facts).unwrap();
     bytes[9] ^= 1;
     fs::write(&facts, bytes).unwrap();
@@ -561,11 +563,11 @@ fn a_part_without_index_and_facts_is_named() {
 
 /// An archive of those files.
 fn unpacked() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in FILES.iter() {
-        let path = folder.path().join(path);
+        let path = directory.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
-    folder
+    directory
 }

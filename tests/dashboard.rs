@@ -262,17 +262,17 @@ fn a_page_of_many_sessions_has_neither_waste_nor_behaviour() {
     assert_eq!((sum(&many, "waste", "waste"), sum(&many, "behavior", "known_calls")), (0, 0));
 }
 
-/// Whoever reads the page that was there before reads it to its end, and nothing else is left in the folder.
+/// Whoever reads the page that was there before reads it to its end, and nothing else is left in the directory.
 #[test]
 fn a_page_is_replaced_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("page.html");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("page.html");
     fs::write(&path, "the page before").unwrap();
     let mut before = fs::File::open(&path).unwrap();
     let run = |out: &OsStr| {
         let logs = root().join("sample-logs/drover-events");
         let arguments = ["dashboard".as_ref(), out, "--logs".as_ref(), logs.as_os_str()];
-        Command::new(env!("CARGO_BIN_EXE_agentlogs")).args(arguments).current_dir(folder.path()).output().unwrap()
+        Command::new(env!("CARGO_BIN_EXE_agentlogs")).args(arguments).current_dir(directory.path()).output().unwrap()
     };
     assert!(run(path.as_os_str()).status.success());
     let mut text = String::new();
@@ -285,7 +285,7 @@ fn a_page_is_replaced_at_once() {
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.starts_with("<!doctype html>") && printed.trim_end().ends_with("</html>"));
     assert!(!output.stderr.is_empty());
-    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    let names: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(names, ["page.html"]);
 }
 

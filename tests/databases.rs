@@ -26,14 +26,14 @@ fn rows(path: &Path) -> String {
 /// Nobody can read a database in a diff: each sample is what its `.sql` makes. `SAMPLES=overwrite` makes it again.
 #[test]
 fn each_sample_is_what_its_sql_makes() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let from = root().join("tests/databases");
     let sources = walkdir::WalkDir::new(&from).into_iter().filter_map(Result::ok).filter(|it| it.file_type().is_file());
     let mut count = 0;
     for sql in sources {
         let below = sql.path().strip_prefix(&from).unwrap().with_extension("db");
         let sample = root().join("sample-logs").join(&below);
-        let made = folder.path().join(below.file_name().unwrap());
+        let made = directory.path().join(below.file_name().unwrap());
         let connection = Connection::open(&made).unwrap();
         connection.execute_batch(&fs::read_to_string(sql.path()).unwrap()).unwrap();
         connection.execute_batch("VACUUM").unwrap();
@@ -53,24 +53,24 @@ fn sample() -> PathBuf {
     root().join("sample-logs/opencode-db/child-fork-and-retry.db")
 }
 
-/// The files of a folder by a hash of what they hold, to see that nothing changes.
-fn state(folder: &Path) -> BTreeMap<PathBuf, u64> {
-    let files = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+/// The files of a directory by a hash of what they hold, to see that nothing changes.
+fn state(directory: &Path) -> BTreeMap<PathBuf, u64> {
+    let files = fs::read_dir(directory).unwrap().map(|it| it.unwrap().path());
     files.map(|it| (it.clone(), twox_hash::XxHash3_64::oneshot(&fs::read(it).unwrap()))).collect()
 }
 
-/// Copies the files of a folder, as they are when an agent is killed.
-fn copy_of(folder: &Path) -> tempfile::TempDir {
+/// Copies the files of a directory, as they are when an agent is killed.
+fn copy_of(directory: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
-    for path in state(folder).into_keys() {
+    for path in state(directory).into_keys() {
         fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
     }
     copy
 }
 
-fn read(folder: &Path, known: Vec<Source>) -> (Vec<Source>, usize) {
+fn read(directory: &Path, known: Vec<Source>) -> (Vec<Source>, usize) {
     let known: BTreeMap<_, _> = known.into_iter().map(|it| (it.path.clone(), ingest::FileStamp::of(&it))).collect();
-    let options = Options { roots: vec![folder.to_owned()], ..Options::default() };
+    let options = Options { roots: vec![directory.to_owned()], ..Options::default() };
     let taken = ingest::read(&options, &known, &Progress::default());
     assert!(taken.errors.is_empty());
     (taken.sources, taken.unchanged.len())
@@ -87,31 +87,31 @@ const MORE: &str = "INSERT INTO session SELECT 'ses_more', project_id, workspace
 /// What an agent that runs has not yet moved into the database counts, and reading it leaves no trace.
 #[test]
 fn the_last_rows_of_an_agent_that_runs_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("opencode.db");
     fs::copy(sample(), &path).unwrap();
     let agent = Connection::open(&path).unwrap();
     agent.execute_batch("PRAGMA journal_mode = WAL").unwrap();
-    let (known, _) = read(folder.path(), Vec::new());
+    let (known, _) = read(directory.path(), Vec::new());
     assert_eq!(known.iter().flat_map(|it| &it.sessions).count(), 3);
     // Most of it is written while the database itself stays as it is.
     agent.execute_batch(MORE).unwrap();
     // Within one process SQLite shares the `-shm`, which other processes only read.
-    let state_of_agent = || state(folder.path()).into_iter().filter(|it| !it.0.ends_with("opencode.db-shm"));
+    let state_of_agent = || state(directory.path()).into_iter().filter(|it| !it.0.ends_with("opencode.db-shm"));
     let before: Vec<_> = state_of_agent().collect();
     assert_eq!(before.len(), 2);
-    let (sources, unchanged) = read(folder.path(), known);
+    let (sources, unchanged) = read(directory.path(), known);
     assert!(state_of_agent().eq(before));
     assert_eq!(of_status(&sources, SourceStatus::Parsed)[0].sessions.len(), 4);
     assert_eq!((of_status(&sources, SourceStatus::Auxiliary).len(), unchanged), (2, 0));
     // Nothing new: nothing is read.
-    let (again, unchanged) = read(folder.path(), sources);
+    let (again, unchanged) = read(directory.path(), sources);
     assert_eq!((again.len(), unchanged), (0, 3));
     // The agent writes on.
     agent.execute_batch("UPDATE session SET title = 'x'").unwrap();
     let rows = rows(&path);
     // Killed: its `-shm` tells of nobody, or is gone.
-    let other = copy_of(folder.path());
+    let other = copy_of(directory.path());
     let copy = other.path().join("opencode.db");
     for without in ["none", "opencode.db-shm"] {
         let _ = fs::remove_file(other.path().join(without));
@@ -124,13 +124,13 @@ fn the_last_rows_of_an_agent_that_runs_are_read() {
 /// A transaction that was cut off did not happen.
 #[test]
 fn a_hot_journal_is_rolled_back_in_a_copy() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("opencode.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("opencode.db");
     fs::copy(sample(), &path).unwrap();
     let whole = rows(&path);
     let agent = Connection::open(&path).unwrap();
     agent.execute_batch("PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; UPDATE part SET data = '{}'").unwrap();
-    let torn = copy_of(folder.path());
+    let torn = copy_of(directory.path());
     assert!(torn.path().join("opencode.db-journal").exists());
     let before = state(torn.path());
     assert_eq!(rows(&torn.path().join("opencode.db")), whole);
@@ -141,14 +141,14 @@ fn a_hot_journal_is_rolled_back_in_a_copy() {
 #[test]
 fn damage_costs_what_is_damaged() {
     let whole = fs::read(sample()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.db");
     let (mut losses, mut unreadable) = (0, 0);
     for page in 1..whole.len() / 4096 {
         let mut bytes = whole.clone();
         bytes[page * 4096..(page + 1) * 4096].fill(0xa5);
         fs::write(&path, bytes).unwrap();
-        let (sources, _) = read(folder.path(), Vec::new());
+        let (sources, _) = read(directory.path(), Vec::new());
         assert!(
             matches!(sources[0].status, SourceStatus::Truncated | SourceStatus::Parsed),
             "{page}: {:?}",
@@ -158,7 +158,7 @@ fn damage_costs_what_is_damaged() {
     }
     for length in (16..whole.len()).step_by(1111) {
         fs::write(&path, &whole[..length]).unwrap();
-        let (sources, _) = read(folder.path(), Vec::new());
+        let (sources, _) = read(directory.path(), Vec::new());
         assert!(sources[0].status != SourceStatus::Parsed || sources[0].sessions.len() == 3, "{length}");
         unreadable += usize::from(sources[0].status == SourceStatus::Unreadable && sources[0].message.is_some());
     }
@@ -168,14 +168,14 @@ fn damage_costs_what_is_damaged() {
 /// However a database is stored, its rows are the same, and a database of others is none of ours.
 #[test]
 fn a_database_is_read_from_any_container() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let bytes = fs::read(sample()).unwrap();
-    fs::write(folder.path().join("a b%3f#.sqlite"), &bytes).unwrap();
-    fs::write(folder.path().join("b.db.zst"), zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
-    let foreign = Connection::open(folder.path().join("c.db")).unwrap();
+    fs::write(directory.path().join("a b%3f#.sqlite"), &bytes).unwrap();
+    fs::write(directory.path().join("b.db.zst"), zstd::encode_all(&bytes[..], 1).unwrap()).unwrap();
+    let foreign = Connection::open(directory.path().join("c.db")).unwrap();
     foreign.execute_batch("CREATE TABLE session (id TEXT); CREATE TABLE message (id TEXT, session_id TEXT)").unwrap();
     drop(foreign);
-    let (sources, _) = read(folder.path(), Vec::new());
+    let (sources, _) = read(directory.path(), Vec::new());
     let parsed = of_status(&sources, SourceStatus::Parsed);
     assert_eq!(parsed.len(), 2);
     assert_eq!((&parsed[0].sessions, &parsed[0].content_hash), (&parsed[1].sessions, &parsed[1].content_hash));
@@ -222,10 +222,11 @@ const MESSAGES: [(&str, &str, &[&str]); 5] = [
     ),
 ];
 
-/// The session in its three forms, each in a folder of its own. `ids` is what its ids end with.
-fn forms(folder: &Path, name: &str, time: i64, ids: &str, messages: usize) -> [PathBuf; 3] {
+/// The session in its three forms, each in a directory of its own. `ids` is what its ids end with.
+fn forms(directory: &Path, name: &str, time: i64, ids: &str, messages: usize) -> [PathBuf; 3] {
     let session = format!("ses_1{ids}");
-    let [export, storage, database] = ["export", "storage", "database"].map(|it| folder.join(format!("{it}-{name}")));
+    let [export, storage, database] =
+        ["export", "storage", "database"].map(|it| directory.join(format!("{it}-{name}")));
     for form in [&export, &storage, &database] {
         fs::create_dir_all(form).unwrap();
     }
@@ -261,9 +262,9 @@ fn forms(folder: &Path, name: &str, time: i64, ids: &str, messages: usize) -> [P
     [export, storage, database]
 }
 
-/// What is counted of some folders.
-fn counted(folders: &[&Path]) -> Vec<String> {
-    let roots = folders.iter().map(|it| (*it).to_owned()).collect();
+/// What is counted of some directories.
+fn counted(directories: &[&Path]) -> Vec<String> {
+    let roots = directories.iter().map(|it| (*it).to_owned()).collect();
     let options = Options { roots, content: Retention::Text, ..Options::default() };
     let taken = ingest::read(&options, &BTreeMap::new(), &Progress::default());
     let tables = ledger::reconcile(taken.sources);
@@ -287,8 +288,8 @@ fn counted(folders: &[&Path]) -> Vec<String> {
 /// docs/accounting.md#one-session-in-several-files.
 #[test]
 fn one_session_in_three_forms_counts_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let forms = forms(folder.path(), "a", 1_791_194_400_000, "", 5);
+    let directory = tempfile::tempdir().unwrap();
+    let forms = forms(directory.path(), "a", 1_791_194_400_000, "", 5);
     let [export, storage, database] = forms.each_ref().map(|it| &**it);
     let whole = counted(&[database]);
     assert!(whole[0].starts_with("ses_1 [Some(3), Some(1), Some(2), Some(1)]"), "{whole:#?}");
@@ -310,9 +311,9 @@ fn one_session_in_three_forms_counts_once() {
 /// A fork copies messages under other ids: neither their tokens nor their calls count again, in whatever form.
 #[test]
 fn a_fork_in_any_form_counts_nothing_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let whole = forms(folder.path(), "a", 1_791_194_400_000, "", 5);
-    let fork = forms(folder.path(), "b", 1_791_198_000_000, "9", 2);
+    let directory = tempfile::tempdir().unwrap();
+    let whole = forms(directory.path(), "a", 1_791_194_400_000, "", 5);
+    let fork = forms(directory.path(), "b", 1_791_198_000_000, "9", 2);
     let counted_once = counted(&[&whole[2]]);
     for whole in &whole {
         for fork in &fork {
@@ -326,8 +327,8 @@ fn a_fork_in_any_form_counts_nothing_again() {
 /// goose imports its session files into the database and leaves them.
 #[test]
 fn a_session_file_and_its_import_count_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let [file, database] = ["file", "database"].map(|it| folder.path().join(it));
+    let directory = tempfile::tempdir().unwrap();
+    let [file, database] = ["file", "database"].map(|it| directory.path().join(it));
     fs::create_dir(&file).unwrap();
     fs::create_dir(&database).unwrap();
     let log = fs::read_to_string(root().join("sample-logs/goose-session/20250710_141500.jsonl")).unwrap();
@@ -358,8 +359,8 @@ fn a_session_file_and_its_import_count_once() {
 
 /// The sessions of a database that `sql` makes, after `add` added rows.
 fn sessions_of(sql: &str, add: impl FnOnce(&Connection)) -> Vec<SessionResult> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.db");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.db");
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch(sql).unwrap();
     add(&connection);
@@ -425,8 +426,8 @@ fn archived_entries_of_openclaw_are_read() {
 /// A database without keys can contain a row many times. The rows below it are then read for each of them.
 #[test]
 fn rows_that_multiply_are_no_log() {
-    let folder = tempfile::tempdir().unwrap();
-    let logs = folder.path().join("logs");
+    let directory = tempfile::tempdir().unwrap();
+    let logs = directory.path().join("logs");
     fs::create_dir(&logs).unwrap();
     let sample = root().join("sample-logs/opencode-db/child-fork-and-retry.db");
     let bomb = logs.join("bomb.db");
@@ -457,8 +458,8 @@ fn rows_that_multiply_are_no_log() {
 /// A compressed value is not decompressed beyond the budget.
 #[test]
 fn a_compressed_value_is_no_bomb() {
-    let folder = tempfile::tempdir().unwrap();
-    let bomb = folder.path().join("threads.db");
+    let directory = tempfile::tempdir().unwrap();
+    let bomb = directory.path().join("threads.db");
     let sample = fs::read_dir(root().join("sample-logs/zed-db")).unwrap().map(|entry| entry.unwrap().path());
     fs::copy(sample.filter(|path| path.extension().is_some_and(|it| it == "db")).min().unwrap(), &bomb).unwrap();
     let connection = Connection::open(&bomb).unwrap();

@@ -158,11 +158,11 @@ fn a_newer_version_with_unknown_types_is_a_lower_bound() {
 /// The names of types are keys: without paths, ids and secrets.
 #[test]
 fn types_are_kept_without_what_may_be_data() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
     let more = ["/home/ann/plan.txt", "ann@example.org", secret, "new_type"].map(|it| format!("{{\"type\":\"{it}\"}}"));
-    std::fs::write(folder.path().join("a.jsonl"), transcript("2.1.150", &more.join("\n"))).unwrap();
-    let options = ingest::Options { roots: vec![folder.path().to_owned()], ..ingest::Options::default() };
+    std::fs::write(directory.path().join("a.jsonl"), transcript("2.1.150", &more.join("\n"))).unwrap();
+    let options = ingest::Options { roots: vec![directory.path().to_owned()], ..ingest::Options::default() };
     let sources = ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default()).sources;
     let Health { unknown_records, unknown_types, runtime_version, .. } = &sources[0].health;
     let types: Vec<_> = unknown_types.iter().map(|it| (it.name.as_str(), it.records, it.first_line)).collect();

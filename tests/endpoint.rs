@@ -68,15 +68,15 @@ fn said(output: &Output) -> String {
 
 #[test]
 fn each_line_is_a_request_with_the_headers_of_the_environment() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (address, requests) = receiver(vec![answer("200 OK", "", "{}"), answer("200 OK", "", "")]);
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", &address]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(said(&output).ends_with(&format!("2 requests sent to {address}\n")), "{}", said(&output));
     let requests = requests.join().unwrap();
     assert_eq!(requests.iter().map(|it| it.path.as_str()).collect::<Vec<_>>(), ["/v1/traces", "/v1/metrics"]);
     for (request, file) in requests.iter().zip(["otlp.jsonl", "otlp-metrics.jsonl"]) {
-        let written = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        let written = std::fs::read_to_string(directory.path().join(file)).unwrap();
         assert_eq!(request.body, serde_json::from_str::<Value>(&written).unwrap());
         assert!(request.headers.contains("content-type: application/json"), "{}", request.headers);
         assert!(request.headers.contains("authorization: bearer hunter2"), "{}", request.headers);
@@ -85,14 +85,14 @@ fn each_line_is_a_request_with_the_headers_of_the_environment() {
 
 #[test]
 fn a_busy_receiver_gets_the_request_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (address, requests) = receiver(vec![
         answer("503 Service Unavailable", "Retry-After: 0\r\n", ""),
         answer("429 Too Many Requests", "Retry-After: 0\r\n", ""),
         answer("200 OK", "", ""),
         answer("200 OK", "", ""),
     ]);
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", &address]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let requests = requests.join().unwrap();
     assert_eq!(requests[0].body, requests[1].body);
@@ -101,11 +101,11 @@ fn a_busy_receiver_gets_the_request_again() {
 
 #[test]
 fn what_a_receiver_rejects_is_counted() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let partial = "{\"partialSuccess\":{\"rejectedSpans\":\"3\",\"errorMessage\":\"too old\"}}";
     let points = "{\"partialSuccess\":{\"rejectedDataPoints\":1}}";
     let (address, requests) = receiver(vec![answer("200 OK", "", partial), answer("200 OK", "", points)]);
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", &address]);
     assert_eq!(output.status.code(), Some(1));
     requests.join().unwrap();
     let said = said(&output);
@@ -115,7 +115,7 @@ fn what_a_receiver_rejects_is_counted() {
 
 #[test]
 fn a_refusal_is_an_error_that_names_the_answer() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let refused = [
         (
             answer("401 Unauthorized", "", "{\"code\":16,\"message\":\"no token\"}"),
@@ -130,7 +130,7 @@ fn a_refusal_is_an_error_that_names_the_answer() {
     ];
     for (answer, named) in refused {
         let (address, requests) = receiver(vec![answer]);
-        let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+        let output = export(directory.path(), &["--as", "otlp", "--endpoint", &address]);
         assert_eq!(output.status.code(), Some(1));
         requests.join().unwrap();
         let expected = format!("0 requests sent to {address}\nagentlogs: {address}/v1/traces answered {named}\n");
@@ -141,10 +141,10 @@ fn a_refusal_is_an_error_that_names_the_answer() {
 
 #[test]
 fn a_receiver_that_stays_busy_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let busy = answer("503 Service Unavailable", "Retry-After: 0\r\n", "later");
     let (address, requests) = receiver(vec![busy; 5]);
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", &address]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(requests.join().unwrap().len(), 5);
     assert!(said(&output).ends_with("503 Service Unavailable to request 1: later\n"), "{}", said(&output));
@@ -153,9 +153,9 @@ fn a_receiver_that_stays_busy_is_an_error() {
 /// The other requests are sent, and what was accepted is stated.
 #[test]
 fn content_that_is_refused_is_counted() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (address, requests) = receiver(vec![answer("413 Payload Too Large", "", ""), answer("200 OK", "", "")]);
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", &address]);
     assert_eq!(output.status.code(), Some(1));
     requests.join().unwrap();
     let said = said(&output);
@@ -166,9 +166,9 @@ fn content_that_is_refused_is_counted() {
 /// An error of the metrics does not hide that the traces were accepted.
 #[test]
 fn what_was_sent_before_an_error_is_stated() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (address, requests) = receiver(vec![answer("200 OK", "", ""), answer("401 Unauthorized", "", "")]);
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", &address]);
     assert_eq!(output.status.code(), Some(1));
     requests.join().unwrap();
     let said = said(&output);
@@ -179,10 +179,10 @@ fn what_was_sent_before_an_error_is_stated() {
 /// Many receivers read traces only.
 #[test]
 fn a_receiver_without_metrics_has_the_traces() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (address, requests) =
         receiver(vec![answer("200 OK", "", ""), answer("404 Not Found", "", "{\"detail\":\"Not Found\"}")]);
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", &address]);
     assert_eq!(output.status.code(), Some(0));
     requests.join().unwrap();
     let said = said(&output);
@@ -192,25 +192,25 @@ fn a_receiver_without_metrics_has_the_traces() {
 
 #[test]
 fn without_a_receiver_the_error_names_the_address() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", &address]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", &address]);
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains(&format!("agentlogs: {address}/v1/traces: ")), "{}", said(&output));
-    assert!(folder.path().join("otlp.jsonl").exists());
+    assert!(directory.path().join("otlp.jsonl").exists());
 }
 
 #[test]
 fn an_endpoint_is_for_otlp() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = export(folder.path(), &["--as", "csv", "--endpoint", "http://127.0.0.1:9"]);
+    let directory = tempfile::tempdir().unwrap();
+    let output = export(directory.path(), &["--as", "csv", "--endpoint", "http://127.0.0.1:9"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("--endpoint is for --as otlp"), "{}", said(&output));
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", "http://user:hunter2@127.0.0.1:9"]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", "http://user:hunter2@127.0.0.1:9"]);
     assert!(output.status.code() == Some(2) && !said(&output).contains("hunter2"), "{}", said(&output));
-    let output = export(folder.path(), &["--as", "otlp", "--endpoint", "localhost:4318"]);
+    let output = export(directory.path(), &["--as", "otlp", "--endpoint", "localhost:4318"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("is not the address of a receiver"), "{}", said(&output));
 }

@@ -101,8 +101,8 @@ fn signs_of_the_job_are_counted() {
 /// The pack has the failures of `report failures` that are of tasks to learn from, each with the line that shows it.
 #[test]
 fn evidence_has_each_failure_to_learn_from() {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = folder.path().join("evidence");
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path().join("evidence");
     command(&["export", directory.to_str().unwrap(), "--as", "evidence", "--with-text", "--logs", "demo-evaluation"]);
     let pack: Value = serde_json::from_slice(&fs::read(directory.join("evidence.json")).unwrap()).unwrap();
     let mut expected: BTreeMap<String, i64> = BTreeMap::new();
@@ -208,8 +208,8 @@ fn a_baseline_fails_only_for_what_became_worse() {
     let (code, worse, _) = check(&all, &["--baseline", noon, "--until", "2026-11-18T11:59"]);
     assert_eq!((code, worse.len()), (Some(0), 0));
     // The last of the three agents passes less than the others did in an archive of its own.
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     let archive = archive.to_str().unwrap();
     let trials = fs::read_dir(root().join("demo-evaluation/2026-11-18__three-agents")).unwrap();
     let trials = trials.map(|trial| trial.unwrap().path().to_str().unwrap().to_owned());
@@ -231,9 +231,9 @@ fn a_baseline_fails_only_for_what_became_worse() {
 /// Exports state whether the trial of each session passed: 16 of 24 did, and one is not judged.
 #[test]
 fn exports_have_the_verdicts_of_sessions() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let export_with = |kind: &str, arguments: &[&str]| {
-        let directory = folder.path().join([&[kind], arguments].concat().join(" "));
+        let directory = directory.path().join([&[kind], arguments].concat().join(" "));
         let export = ["export", directory.to_str().unwrap(), "--as", kind, "--logs", "demo/jobs"];
         command(&[&export, arguments].concat());
         directory

@@ -41,29 +41,29 @@ fn held(archive: &Path) -> Option<Sums> {
 
 /// An archive of some logs, and these logs with more logs in the same directory.
 struct Before {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Before {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let logs = folder.path().join("logs");
+        let directory = tempfile::tempdir().unwrap();
+        let logs = directory.path().join("logs");
         for format in ["drover-events", "pi-session", "opencode-export"] {
             copy(&root().join("sample-logs").join(format), &logs.join(format));
         }
-        assert!(ingest(&mut program(), &logs, &folder.path().join("before")).wait().unwrap().success());
+        assert!(ingest(&mut program(), &logs, &directory.path().join("before")).wait().unwrap().success());
         for format in ["claude-transcript", "codex-rollout", "opencode-storage"] {
             copy(&root().join("sample-logs").join(format), &logs.join(format));
         }
-        Self { folder }
+        Self { directory }
     }
 
     /// Runs an ingest that may fail on a new archive, or on a copy of the earlier one. Checks that the archive is intact
     /// afterwards, and that the next ingest has the same result as without the failure. Returns whether the first ingest took
     /// effect.
     fn survives(&self, name: &str, is_first: bool, run: impl FnOnce(&Path, &Path)) -> bool {
-        let logs = self.folder.path().join("logs");
-        let (before, archive) = (self.folder.path().join("before"), self.folder.path().join(name));
+        let logs = self.directory.path().join("logs");
+        let (before, archive) = (self.directory.path().join("before"), self.directory.path().join(name));
         if !is_first {
             copy(&before, &archive);
         }
@@ -139,8 +139,8 @@ fn a_write_that_fails_changes_nothing() {
 /// Of concurrent ingests one waits for the other, and the archive contains both.
 #[test]
 fn writers_wait_for_each_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     let formats = ["drover-events", "pi-session", "claude-transcript", "codex-rollout"];
     let logs = |format: &str| root().join("sample-logs").join(format);
     let children: Vec<_> = formats.iter().map(|it| ingest(&mut program(), &logs(it), &archive)).collect();
@@ -148,7 +148,7 @@ fn writers_wait_for_each_other() {
         assert!(child.wait().unwrap().success());
     }
     let at_once = held(&archive).unwrap();
-    let one_by_one = folder.path().join("one-by-one");
+    let one_by_one = directory.path().join("one-by-one");
     for format in formats {
         assert!(ingest(&mut program(), &logs(format), &one_by_one).wait().unwrap().success());
     }
@@ -159,8 +159,8 @@ fn writers_wait_for_each_other() {
 /// Readers need no lock: while an archive is rewritten repeatedly, every report reads a consistent one.
 #[test]
 fn a_reader_never_sees_a_half() {
-    let folder = tempfile::tempdir().unwrap();
-    let (archive, logs) = (folder.path().join("archive"), folder.path().join("logs"));
+    let directory = tempfile::tempdir().unwrap();
+    let (archive, logs) = (directory.path().join("archive"), directory.path().join("logs"));
     fs::create_dir_all(&logs).unwrap();
     let sample = fs::read(root().join("sample-logs/drover-events/quota.jsonl")).unwrap();
     fs::write(logs.join("0.jsonl"), &sample).unwrap();
@@ -185,52 +185,52 @@ fn a_reader_never_sees_a_half() {
 }
 
 /// The exit status of a command, and what it printed to stderr.
-fn ended(folder: &Path, args: &[&str]) -> (Option<i32>, String) {
-    let output = program().args(args).current_dir(folder).output().unwrap();
+fn ended(directory: &Path, args: &[&str]) -> (Option<i32>, String) {
+    let output = program().args(args).current_dir(directory).output().unwrap();
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
 /// A compressed log that is truncated in place is reported, and its earlier data stays in the archive.
 #[test]
 fn a_log_that_is_truncated_in_place_is_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
     let log = fs::read(root().join("sample-logs/drover-events/every-kind.jsonl")).unwrap();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     std::io::Write::write_all(&mut gzip, &log).unwrap();
     let whole = gzip.finish().unwrap();
-    let path = folder.join("log.jsonl.gz");
+    let path = directory.join("log.jsonl.gz");
     fs::write(&path, &whole).unwrap();
     let ingest = ["ingest", "log.jsonl.gz", "--archive", "archive"];
-    assert_eq!(ended(folder, &ingest).0, Some(0));
-    let sums = held(&folder.join("archive")).unwrap();
+    assert_eq!(ended(directory, &ingest).0, Some(0));
+    let sums = held(&directory.join("archive")).unwrap();
     fs::File::options().write(true).open(&path).unwrap().set_len(whole.len() as u64 / 2).unwrap();
-    let (status, stderr) = ended(folder, &ingest);
+    let (status, stderr) = ended(directory, &ingest);
     assert_eq!(status, Some(0), "{stderr}");
     assert!(stderr.contains("1 truncated"), "{stderr}");
     assert!(stderr.contains("`agentlogs report health --archive archive` lists the files and reasons"), "{stderr}");
-    assert_eq!(held(&folder.join("archive")).unwrap(), sums);
+    assert_eq!(held(&directory.join("archive")).unwrap(), sums);
     let mut report = program();
-    report.args(["report", "health", "--archive", "archive", "--format", "csv", "--wide"]).current_dir(folder);
+    report.args(["report", "health", "--archive", "archive", "--format", "csv", "--wide"]).current_dir(directory);
     let health = String::from_utf8(report.output().unwrap().stdout).unwrap();
     assert!(health.lines().any(|line| line.starts_with("file,truncated,")), "{health}");
-    fs::remove_dir_all(folder.join("archive")).unwrap();
-    assert_eq!(ended(folder, &[&ingest[..], &["--strict"]].concat()).0, Some(3));
+    fs::remove_dir_all(directory.join("archive")).unwrap();
+    assert_eq!(ended(directory, &[&ingest[..], &["--strict"]].concat()).0, Some(3));
     fs::write(&path, &whole).unwrap();
-    assert_eq!(ended(folder, &ingest).0, Some(0));
-    assert_eq!(held(&folder.join("archive")).unwrap(), sums);
+    assert_eq!(ended(directory, &ingest).0, Some(0));
+    assert_eq!(held(&directory.join("archive")).unwrap(), sums);
 }
 
 /// `archive repair` reads the logs of damaged data again, with the options of the command, and fails if a log is missing.
 #[cfg(unix)]
 #[test]
 fn a_damaged_archive_is_repaired_from_its_logs() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
     let sample = root().join("sample-logs/drover-events/every-kind.jsonl");
-    fs::copy(&sample, folder.join("log.jsonl")).unwrap();
-    let archive = folder.join("archive");
-    assert_eq!(ended(folder, &["ingest", "log.jsonl", "--archive", "archive"]).0, Some(0));
+    fs::copy(&sample, directory.join("log.jsonl")).unwrap();
+    let archive = directory.join("archive");
+    assert_eq!(ended(directory, &["ingest", "log.jsonl", "--archive", "archive"]).0, Some(0));
     let sums = held(&archive).unwrap();
     let damage = || {
         let is_facts = |entry: &walkdir::DirEntry| entry.path().to_string_lossy().contains("facts");
@@ -242,18 +242,18 @@ fn a_damaged_archive_is_repaired_from_its_logs() {
         fs::write(file, bytes).unwrap();
     };
     damage();
-    let (status, stderr) = ended(folder, &["archive", "check", "--archive", "archive"]);
+    let (status, stderr) = ended(directory, &["archive", "check", "--archive", "archive"]);
     assert_eq!(status, Some(1), "{stderr}");
     assert!(
         stderr.contains("` keeps the intact data") && stderr.contains("`agentlogs archive repair --archive "),
         "{stderr}"
     );
-    let (status, stderr) = ended(folder, &["archive", "repair", "--archive", "archive"]);
+    let (status, stderr) = ended(directory, &["archive", "repair", "--archive", "archive"]);
     assert_eq!(status, Some(0), "{stderr}");
     assert!(stderr.contains("log.jsonl: read again\n"), "{stderr}");
     assert_eq!(held(&archive).unwrap(), sums);
     damage();
-    let (status, stderr) = ended(folder, &["archive", "repair", "--content", "full", "--archive", "archive"]);
+    let (status, stderr) = ended(directory, &["archive", "repair", "--content", "full", "--archive", "archive"]);
     assert_eq!(status, Some(0), "{stderr}");
     assert!(stderr.contains("1 log was read with options that differ"), "{stderr}");
     let facts = Archive::at(&archive).known_facts().unwrap();
@@ -264,8 +264,8 @@ fn a_damaged_archive_is_repaired_from_its_logs() {
             .any(|session| session.prompt.is_some() || session.text.is_some())
     );
     damage();
-    fs::remove_file(folder.join("log.jsonl")).unwrap();
-    let (status, stderr) = ended(folder, &["archive", "repair", "--archive", "archive"]);
+    fs::remove_file(directory.join("log.jsonl")).unwrap();
+    let (status, stderr) = ended(directory, &["archive", "repair", "--archive", "archive"]);
     assert_eq!(status, Some(1), "{stderr}");
     assert!(stderr.contains("the file cannot be read again; its data is lost"), "{stderr}");
     assert_eq!(held(&archive).unwrap().sessions, 0);

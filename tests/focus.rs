@@ -129,8 +129,8 @@ fn the_file_has_the_formats_of_focus() {
     let tables = tables_of(demo_facts());
     let scope = Scope { only: vec![("label:suite".to_owned(), "*".to_owned())], ..Scope::default() };
     let mut focus = charges(&tables, &scope);
-    let folder = tempfile::tempdir().unwrap();
-    let path = |kind: FileKind| folder.path().join(format!("focus.{}", kind.extension()));
+    let directory = tempfile::tempdir().unwrap();
+    let path = |kind: FileKind| directory.path().join(format!("focus.{}", kind.extension()));
     for kind in [FileKind::Csv, FileKind::Parquet] {
         focus.write(kind, &path(kind)).unwrap();
     }

@@ -23,16 +23,16 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-fn read(folder: &Path) -> ReadSummary {
-    let options = Options { roots: vec![folder.to_owned()], limit: Limit::Bytes(1 << 20), ..Options::default() };
+fn read(directory: &Path) -> ReadSummary {
+    let options = Options { roots: vec![directory.to_owned()], limit: Limit::Bytes(1 << 20), ..Options::default() };
     ingest::read(&options, &BTreeMap::new(), &Progress::default())
 }
 
 /// Pipes where a sidecar or a database is looked for, sockets, devices, loops, names of any bytes.
 #[test]
 fn what_is_no_file_is_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
     fs::create_dir_all(root.join("a/b")).unwrap();
     for name in ["log.jsonl", "a/two\nlines.jsonl", "a/\u{1b}[31mred.jsonl", "a/b/=1+1.jsonl", "a/b/-wal"] {
         fs::write(root.join(name), LOG).unwrap();
@@ -62,21 +62,21 @@ fn what_is_no_file_is_left_alone() {
     assert_eq!((tables.sessions.len(), tables.sessions[0].tokens.total()), (1, Some(8)));
 }
 
-/// A folder that cannot be read is told of; what lies beside it is read. Root can read any folder.
+/// A directory that cannot be read is told of; what lies beside it is read. Root can read any directory.
 #[test]
 fn a_directory_that_cannot_be_read_is_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    let closed = folder.path().join("closed");
+    let directory = tempfile::tempdir().unwrap();
+    let closed = directory.path().join("closed");
     fs::create_dir(&closed).unwrap();
-    fs::write(folder.path().join("log.jsonl"), LOG).unwrap();
-    let file = folder.path().join("closed.jsonl");
+    fs::write(directory.path().join("log.jsonl"), LOG).unwrap();
+    let file = directory.path().join("closed.jsonl");
     fs::write(&file, LOG).unwrap();
     let close = |mode: u32| {
         fs::set_permissions(&closed, fs::Permissions::from_mode(mode)).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
     };
     close(0o000);
-    let (taken, is_root) = (read(folder.path()), fs::read_dir(&closed).is_ok());
+    let (taken, is_root) = (read(directory.path()), fs::read_dir(&closed).is_ok());
     close(0o700);
     let status = |name: &str| taken.sources.iter().find(|it| it.path.ends_with(name)).map(|it| it.status);
     assert_eq!(status("/log.jsonl"), Some(SourceStatus::Parsed));
@@ -90,8 +90,8 @@ fn a_directory_that_cannot_be_read_is_reported() {
 /// Each kind of broken line between two good ones costs itself and is counted by its name.
 #[test]
 fn each_kind_of_bad_line_is_counted_by_its_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("log.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.jsonl");
     let deep = format!(r#"{{"type":"item.completed","item":{}"#, "[".repeat(100_000));
     let whole_deep = format!(r#"{{"type":"item.completed","item":{}{}}}"#, "[".repeat(5000), "]".repeat(5000));
     let usage = |counts: &str| format!(r#"{{"type":"turn.completed","usage":{counts}}}"#);

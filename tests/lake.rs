@@ -14,47 +14,47 @@ use polars::prelude::*;
 use crate::{copy, root};
 
 /// Runs the program in a directory with the sample logs, and returns its exit status, stdout and stderr.
-fn run(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+fn run(directory: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     let mut program = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-    let output = program.args(args).current_dir(folder).env("NO_COLOR", "1").env("TZ", "UTC").output().unwrap();
+    let output = program.args(args).current_dir(directory).env("NO_COLOR", "1").env("TZ", "UTC").output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 /// Runs a command that has to succeed, and returns what it printed.
-fn done(folder: &Path, args: &[&str]) -> String {
-    let (status, stdout, stderr) = run(folder, args);
+fn done(directory: &Path, args: &[&str]) -> String {
+    let (status, stdout, stderr) = run(directory, args);
     assert_eq!(status, Some(0), "{args:?}: {stderr}");
     stdout + &stderr
 }
 
 /// An archive of sample logs, those of some formats or all, and a lake of it by day.
 fn lake_of(formats: &[&str]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    copy(&root().join("sample-logs"), &folder.path().join("logs"));
+    let directory = tempfile::tempdir().unwrap();
+    copy(&root().join("sample-logs"), &directory.path().join("logs"));
     let logs = formats.iter().map(|format| format!("logs/{format}"));
     let logs = if formats.is_empty() { vec!["logs".to_owned()] } else { logs.collect() };
     let ingest = ["ingest"].into_iter().chain(logs.iter().map(String::as_str)).chain(["--archive", "archive"]);
-    done(folder.path(), &ingest.collect::<Vec<_>>());
-    done(folder.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
-    folder
+    done(directory.path(), &ingest.collect::<Vec<_>>());
+    done(directory.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
+    directory
 }
 
 /// A copy of an archive of all sample logs, of a lake of it by day, and of the logs. The archive contains the paths of the logs that
 /// were copied: a test that ingests logs again needs [`lake_of`].
 fn sample_lake() -> tempfile::TempDir {
     static MADE: LazyLock<tempfile::TempDir> = LazyLock::new(|| lake_of(&[]));
-    let folder = tempfile::tempdir().unwrap();
-    copy(MADE.path(), folder.path());
-    folder
+    let directory = tempfile::tempdir().unwrap();
+    copy(MADE.path(), directory.path());
+    directory
 }
 
 /// All files below a directory, with their content.
-fn content_of(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
+fn content_of(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = walkdir::WalkDir::new(directory).into_iter().map(Result::unwrap);
     let files = files.filter(|entry| entry.file_type().is_file());
     files
-        .map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), fs::read(entry.path()).unwrap()))
+        .map(|entry| (entry.path().strip_prefix(directory).unwrap().to_owned(), fs::read(entry.path()).unwrap()))
         .collect()
 }
 
@@ -84,21 +84,21 @@ fn lake_rows(directory: &Path) -> Vec<(&'static str, DataFrame)> {
 /// A lake has the rows of the archive that it was exported from, whatever its partitions are, and also without its manifest.
 #[test]
 fn a_lake_has_the_rows_of_its_archive() {
-    let folder = sample_lake();
-    let expected = rows_of(Archive::at(folder.path().join("archive")).tables().unwrap());
-    assert_same(&lake_rows(&folder.path().join("lake")), &expected, "day");
+    let directory = sample_lake();
+    let expected = rows_of(Archive::at(directory.path().join("archive")).tables().unwrap());
+    assert_same(&lake_rows(&directory.path().join("lake")), &expected, "day");
     for period in ["week", "month"] {
-        done(folder.path(), &["export", period, "--as", "lake", "--partition-by", period, "--archive", "archive"]);
-        assert_same(&lake_rows(&folder.path().join(period)), &expected, period);
-        fs::remove_file(folder.path().join(period).join("_manifest.json")).unwrap();
-        assert_same(&lake_rows(&folder.path().join(period)), &expected, "without a manifest");
+        done(directory.path(), &["export", period, "--as", "lake", "--partition-by", period, "--archive", "archive"]);
+        assert_same(&lake_rows(&directory.path().join(period)), &expected, period);
+        fs::remove_file(directory.path().join(period).join("_manifest.json")).unwrap();
+        assert_same(&lake_rows(&directory.path().join(period)), &expected, "without a manifest");
     }
     // A lake of a lake, and of logs, is the same to the byte.
-    done(folder.path(), &["export", "of-lake", "--as", "lake", "--archive", "lake"]);
-    assert!(content_of(&folder.path().join("of-lake")) == content_of(&folder.path().join("lake")));
-    done(folder.path(), &["export", "of-logs", "--as", "lake", "--logs", "logs"]);
-    assert_same(&lake_rows(&folder.path().join("of-logs")), &lake_rows(&folder.path().join("of-logs")), "logs");
-    let names = |lake: &str| content_of(&folder.path().join(lake)).into_keys().collect::<Vec<_>>();
+    done(directory.path(), &["export", "of-lake", "--as", "lake", "--archive", "lake"]);
+    assert!(content_of(&directory.path().join("of-lake")) == content_of(&directory.path().join("lake")));
+    done(directory.path(), &["export", "of-logs", "--as", "lake", "--logs", "logs"]);
+    assert_same(&lake_rows(&directory.path().join("of-logs")), &lake_rows(&directory.path().join("of-logs")), "logs");
+    let names = |lake: &str| content_of(&directory.path().join(lake)).into_keys().collect::<Vec<_>>();
     assert_eq!(names("of-logs"), names("lake"));
 }
 
@@ -106,8 +106,8 @@ fn a_lake_has_the_rows_of_its_archive() {
 /// what is gone.
 #[test]
 fn only_changed_files_are_written() {
-    let folder = lake_of(&[]);
-    let path = |name: &str| folder.path().join(name);
+    let directory = lake_of(&[]);
+    let path = |name: &str| directory.path().join(name);
     let mut formats: Vec<String> =
         fs::read_dir(path("logs")).unwrap().map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
     formats.sort();
@@ -116,10 +116,10 @@ fn only_changed_files_are_written() {
         let logs: Vec<String> = half.iter().map(|format| format!("logs/{format}")).collect();
         let args: Vec<&str> =
             ["ingest"].into_iter().chain(logs.iter().map(String::as_str)).chain(["--archive", "other"]).collect();
-        done(folder.path(), &args);
+        done(directory.path(), &args);
     }
     // The time of the ingest is in the table of sources and in the facts.
-    done(folder.path(), &["export", "other-lake", "--as", "lake", "--without-facts", "--archive", "other"]);
+    done(directory.path(), &["export", "other-lake", "--as", "lake", "--without-facts", "--archive", "other"]);
     let (mut ours, mut theirs) = (content_of(&path("lake")), content_of(&path("other-lake")));
     for content in [&mut ours, &mut theirs] {
         content.retain(|path, _| {
@@ -132,18 +132,18 @@ fn only_changed_files_are_written() {
 
     let modified = || -> BTreeMap<PathBuf, _> {
         let time = |path: PathBuf| {
-            (path.clone(), fs::metadata(folder.path().join("lake").join(path)).unwrap().modified().unwrap())
+            (path.clone(), fs::metadata(directory.path().join("lake").join(path)).unwrap().modified().unwrap())
         };
         content_of(&path("lake")).into_keys().map(time).collect()
     };
     let before = modified();
-    let said = done(folder.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
+    let said = done(directory.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
     assert!(said.contains("; 0 written, 0 removed"), "{said}");
     assert_eq!(modified(), before);
 
     // A session of 2026-10-07 is forgotten, and one of another day is new.
-    done(folder.path(), &["archive", "forget", "*/gemini-chat/*", "*/goose-session/*", "--archive", "archive"]);
-    let said = done(folder.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
+    done(directory.path(), &["archive", "forget", "*/gemini-chat/*", "*/goose-session/*", "--archive", "archive"]);
+    let said = done(directory.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
     assert!(!said.contains(" 0 written"), "{said}");
     let after = modified();
     let unchanged = after.iter().filter(|(path, time)| before.get(*path) == Some(time)).count();
@@ -166,15 +166,15 @@ fn only_changed_files_are_written() {
 /// prepared. The next export completes it.
 #[test]
 fn an_interrupted_export_leaves_the_state_before_or_after() {
-    let folder = lake_of(&["claude-transcript", "codex-rollout", "drover-events", "goose-session", "pi-session"]);
-    let path = |name: &str| folder.path().join(name);
+    let directory = lake_of(&["claude-transcript", "codex-rollout", "drover-events", "goose-session", "pi-session"]);
+    let path = |name: &str| directory.path().join(name);
     let before = lake_rows(&path("lake"));
     copy(&path("lake"), &path("new"));
     done(
-        folder.path(),
+        directory.path(),
         &["archive", "forget", "*/goose-session/*", "*/pi-session/*", "*/claude-transcript/*", "--archive", "archive"],
     );
-    done(folder.path(), &["export", "new", "--as", "lake", "--archive", "archive"]);
+    done(directory.path(), &["export", "new", "--as", "lake", "--archive", "archive"]);
     let after = lake_rows(&path("new"));
     let (old, new) = (content_of(&path("lake")), content_of(&path("new")));
     let is_changed = |file: &&PathBuf| old.get(*file) != Some(&new[*file]) && !file.ends_with("_manifest.json");
@@ -188,7 +188,7 @@ fn an_interrupted_export_leaves_the_state_before_or_after() {
     };
     let check = |lake: &Path, expected: &[(&str, DataFrame)], what: &str| {
         assert_same(&lake_rows(lake), expected, what);
-        done(folder.path(), &["export", lake.to_str().unwrap(), "--as", "lake", "--archive", "archive"]);
+        done(directory.path(), &["export", lake.to_str().unwrap(), "--as", "lake", "--archive", "archive"]);
         assert!(content_of(lake) == new, "{what}");
         fs::remove_dir_all(lake).unwrap();
     };
@@ -223,46 +223,46 @@ fn an_interrupted_export_leaves_the_state_before_or_after() {
 #[cfg(unix)]
 #[test]
 fn an_export_that_fails_changes_nothing() {
-    let folder = sample_lake();
-    let before = content_of(&folder.path().join("lake"));
-    done(folder.path(), &["archive", "forget", "*/gemini-chat/*", "*/claude-transcript/*", "--archive", "archive"]);
+    let directory = sample_lake();
+    let before = content_of(&directory.path().join("lake"));
+    done(directory.path(), &["archive", "forget", "*/gemini-chat/*", "*/claude-transcript/*", "--archive", "archive"]);
     let mut failed = 0;
     for limit in [0, 2, 8, 16, 24] {
         let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
         let mut shell = Command::new("sh");
-        shell.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_agentlogs")).current_dir(folder.path());
+        shell.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_agentlogs")).current_dir(directory.path());
         let output = shell.args(["export", "lake", "--as", "lake", "--archive", "archive"]).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         if !output.status.success() {
             failed += 1;
             assert!(stderr.contains("lake/"), "{stderr}");
-            assert!(content_of(&folder.path().join("lake")) == before, "{limit}");
+            assert!(content_of(&directory.path().join("lake")) == before, "{limit}");
         }
     }
     assert!(failed > 1);
-    fs::write(folder.path().join("a-file"), "").unwrap();
-    let (status, _, stderr) = run(folder.path(), &["export", "a-file", "--as", "lake", "--archive", "archive"]);
+    fs::write(directory.path().join("a-file"), "").unwrap();
+    let (status, _, stderr) = run(directory.path(), &["export", "a-file", "--as", "lake", "--archive", "archive"]);
     assert!(status == Some(1) && stderr.contains("a-file"), "{stderr}");
     // Files of somebody else stay.
-    fs::create_dir_all(folder.path().join("mine/turns")).unwrap();
-    fs::write(folder.path().join("mine/turns/a.parquet"), "mine").unwrap();
-    let (status, _, stderr) = run(folder.path(), &["export", "mine", "--as", "lake", "--archive", "archive"]);
+    fs::create_dir_all(directory.path().join("mine/turns")).unwrap();
+    fs::write(directory.path().join("mine/turns/a.parquet"), "mine").unwrap();
+    let (status, _, stderr) = run(directory.path(), &["export", "mine", "--as", "lake", "--archive", "archive"]);
     assert!(status == Some(1) && stderr.contains("mine/turns/a.parquet"), "{stderr}");
-    assert_eq!(fs::read(folder.path().join("mine/turns/a.parquet")).unwrap(), b"mine");
+    assert_eq!(fs::read(directory.path().join("mine/turns/a.parquet")).unwrap(), b"mine");
 }
 
 /// A manifest that lists a file outside of its lake, or a link in place of a directory, deletes and overwrites nothing.
 #[test]
 fn an_export_touches_only_files_of_its_lake() {
-    let folder = sample_lake();
-    let path = |name: &str| folder.path().join(name);
+    let directory = sample_lake();
+    let path = |name: &str| directory.path().join(name);
     let (lake, manifest) = (path("lake"), path("lake/_manifest.json"));
     copy(&lake, &path("intact"));
     let intact = fs::read_to_string(&manifest).unwrap();
     let entry = r#"{"bytes":1,"xxh3_128":"0","rows":1}"#;
     let listing = |file: &str| intact.replacen("\"files\": {", &format!("\"files\": {{ {file:?}: {entry},"), 1);
     let absolute = path("precious").to_string_lossy().into_owned();
-    let export = || run(folder.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
+    let export = || run(directory.path(), &["export", "lake", "--as", "lake", "--archive", "archive"]);
     for file in ["../precious", &absolute, "turns/../../precious", "precious", "turns//x", "turns/..\\x"] {
         for staged in [false, true] {
             fs::write(path("precious"), "mine").unwrap();
@@ -294,7 +294,7 @@ fn an_export_touches_only_files_of_its_lake() {
         for args in
             [&["report", "cost", "--archive", "lake"][..], &["export", "lake", "--as", "lake", "--archive", "archive"]]
         {
-            let (status, _, stderr) = run(folder.path(), args);
+            let (status, _, stderr) = run(directory.path(), args);
             assert!(status == Some(1), "{args:?} {stderr}");
         }
     }
@@ -303,8 +303,8 @@ fn an_export_touches_only_files_of_its_lake() {
 /// What is wrong with a lake is an error that names the file.
 #[test]
 fn a_wrong_lake_is_an_error_that_names_the_file() {
-    let folder = sample_lake();
-    let lake = folder.path().join("lake");
+    let directory = sample_lake();
+    let lake = directory.path().join("lake");
     let file = |path: &str| lake.join(path);
     let turns = "turns/day=2026-10-06/part-0.parquet";
     assert!(file(turns).is_file());
@@ -349,37 +349,37 @@ fn a_wrong_lake_is_an_error_that_names_the_file() {
             fs::rename(file(turns), file("turns/part-9.parquet")).unwrap();
         }),
     ];
-    copy(&lake, &folder.path().join("intact"));
+    copy(&lake, &directory.path().join("intact"));
     for (what, name, damage) in wrongs {
         damage();
         for args in
             [&["report", "cost"][..], &["query", "SELECT * FROM turns"], &["dashboard", "out.html"], &["export", "out"]]
         {
-            let (status, _, stderr) = run(folder.path(), &[args, &["--archive", "lake"]].concat());
+            let (status, _, stderr) = run(directory.path(), &[args, &["--archive", "lake"]].concat());
             assert_eq!(status, Some(1), "{what}");
             assert!(stderr.contains(what) && stderr.contains(name), "{what}: {stderr}");
             assert!(!stderr.contains("panicked"), "{stderr}");
         }
-        assert!(!folder.path().join("out").exists() && !folder.path().join("out.html").exists());
+        assert!(!directory.path().join("out").exists() && !directory.path().join("out.html").exists());
         fs::remove_dir_all(&lake).unwrap();
-        copy(&folder.path().join("intact"), &lake);
+        copy(&directory.path().join("intact"), &lake);
     }
     // A change that keeps the size is found by a check.
     let mut bytes = fs::read(file(turns)).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(file(turns), bytes).unwrap();
-    let (status, _, stderr) = run(folder.path(), &["archive", "check", "--archive", "lake"]);
+    let (status, _, stderr) = run(directory.path(), &["archive", "check", "--archive", "lake"]);
     assert!(status == Some(1) && stderr.contains(turns) && stderr.contains("differs"), "{stderr}");
     // One in the footer is found by polars, which does not name the file.
-    let mut bytes = fs::read(folder.path().join("intact").join(turns)).unwrap();
+    let mut bytes = fs::read(directory.path().join("intact").join(turns)).unwrap();
     let end = bytes.len() - 8;
     for byte in &mut bytes[end - 60..end] {
         *byte ^= 0x5a;
     }
     fs::write(file(turns), bytes).unwrap();
     for args in [&["report", "cost"][..], &["query", "SELECT * FROM turns"], &["dashboard", "out.html"]] {
-        let (status, _, stderr) = run(folder.path(), &[args, &["--archive", "lake"]].concat());
+        let (status, _, stderr) = run(directory.path(), &[args, &["--archive", "lake"]].concat());
         assert!(status == Some(1) && stderr.contains("`agentlogs archive check --archive LAKE`"), "{stderr}");
     }
 }
@@ -387,20 +387,20 @@ fn a_wrong_lake_is_an_error_that_names_the_file() {
 /// Lakes and archives of several machines are merged; sessions that are in several of them are counted once.
 #[test]
 fn lakes_merge_as_archives_do() {
-    let folder = sample_lake();
-    let path = |name: &str| folder.path().join(name);
+    let directory = sample_lake();
+    let path = |name: &str| directory.path().join(name);
     for (name, logs) in
         [("one", ["logs/pi-session", "logs/codex-rollout"]), ("two", ["logs/pi-session", "logs/claude-transcript"])]
     {
-        done(folder.path(), &["ingest", logs[0], logs[1], "--archive", name]);
+        done(directory.path(), &["ingest", logs[0], logs[1], "--archive", name]);
         done(
-            folder.path(),
+            directory.path(),
             &["export", &format!("{name}-lake"), "--as", "lake", "--partition-by", "month", "--archive", name],
         );
     }
-    done(folder.path(), &["archive", "merge", "one", "two", "--archive", "of-archives"]);
-    done(folder.path(), &["archive", "merge", "one-lake", "two-lake", "--archive", "of-lakes"]);
-    done(folder.path(), &["archive", "merge", "two-lake", "one", "--archive", "of-both"]);
+    done(directory.path(), &["archive", "merge", "one", "two", "--archive", "of-archives"]);
+    done(directory.path(), &["archive", "merge", "one-lake", "two-lake", "--archive", "of-lakes"]);
+    done(directory.path(), &["archive", "merge", "two-lake", "one", "--archive", "of-both"]);
     let expected = rows_of(Archive::at(path("of-archives")).tables().unwrap());
     for name in ["of-lakes", "of-both"] {
         let archive = Archive::at(path(name));
@@ -412,11 +412,11 @@ fn lakes_merge_as_archives_do() {
         }
     }
     // A lake with filters has the facts of its sessions only.
-    done(folder.path(), &["export", "pi", "--as", "lake", "--runtime", "pi", "--archive", "archive"]);
-    done(folder.path(), &["archive", "merge", "pi", "--archive", "pi-archive"]);
+    done(directory.path(), &["export", "pi", "--as", "lake", "--runtime", "pi", "--archive", "archive"]);
+    done(directory.path(), &["archive", "merge", "pi", "--archive", "pi-archive"]);
     let sessions = |archive: &str| {
         done(
-            folder.path(),
+            directory.path(),
             &["query", "SELECT runtime, session_id FROM sessions ORDER BY runtime, session_id", "--archive", archive],
         )
     };
@@ -428,8 +428,8 @@ fn lakes_merge_as_archives_do() {
             ["--as", "lake", "--partition-by", "week"]
         };
         let without: &[&str] = if name == "csv" { &[] } else { &["--without-facts"] };
-        done(folder.path(), &[&["export", name], &kind[..], without, &["--archive", "archive"]].concat());
-        let (status, _, stderr) = run(folder.path(), &["archive", "merge", name, "--archive", "none"]);
+        done(directory.path(), &[&["export", name], &kind[..], without, &["--archive", "archive"]].concat());
+        let (status, _, stderr) = run(directory.path(), &["archive", "merge", name, "--archive", "none"]);
         assert!(status == Some(1) && stderr.contains(what), "{stderr}");
         assert!(!path("none").exists());
     }
@@ -438,9 +438,9 @@ fn lakes_merge_as_archives_do() {
 /// A lake that is incomplete or damaged is named and left out; the others are merged.
 #[test]
 fn one_incomplete_lake_does_not_prevent_the_merge_of_the_others() {
-    let folder = sample_lake();
-    let path = |name: &str| folder.path().join(name);
-    done(folder.path(), &["ingest", "logs/pi-session", "--archive", "pi-archive"]);
+    let directory = sample_lake();
+    let path = |name: &str| directory.path().join(name);
+    done(directory.path(), &["ingest", "logs/pi-session", "--archive", "pi-archive"]);
     let facts = |lake: &str| {
         walkdir::WalkDir::new(path(lake).join("_facts"))
             .into_iter()
@@ -450,9 +450,9 @@ fn one_incomplete_lake_does_not_prevent_the_merge_of_the_others() {
             .into_path()
     };
     for name in ["whole", "missing", "changed", "uploaded"] {
-        done(folder.path(), &["export", name, "--as", "lake", "--archive", "pi-archive"]);
+        done(directory.path(), &["export", name, "--as", "lake", "--archive", "pi-archive"]);
     }
-    done(folder.path(), &["archive", "merge", "whole", "--archive", "expected"]);
+    done(directory.path(), &["archive", "merge", "whole", "--archive", "expected"]);
     fs::remove_file(facts("missing")).unwrap();
     // The same size, so that only the checksum differs.
     let mut content = fs::read(facts("changed")).unwrap();
@@ -470,7 +470,7 @@ fn one_incomplete_lake_does_not_prevent_the_merge_of_the_others() {
     let bad = ["missing", "changed", "uploaded", "damaged", "empty"];
     let inputs = ["missing", "changed", "whole", "uploaded", "damaged", "empty"];
     let (status, _, stderr) =
-        run(folder.path(), &[&["archive", "merge"], &inputs[..], &["--archive", "team"]].concat());
+        run(directory.path(), &[&["archive", "merge"], &inputs[..], &["--archive", "team"]].concat());
     assert_eq!(status, Some(1), "{stderr}");
     for name in bad {
         assert!(stderr.contains(&format!("agentlogs: {name}: not merged: ")), "{name}: {stderr}");
@@ -480,14 +480,14 @@ fn one_incomplete_lake_does_not_prevent_the_merge_of_the_others() {
     let sums = |name: &str| Archive::at(path(name)).sums().unwrap();
     assert_eq!(sums("team"), sums("expected"));
     // Without an intact input no archive is made.
-    let (status, _, _) = run(folder.path(), &[&["archive", "merge"], &bad[..], &["--archive", "none"]].concat());
+    let (status, _, _) = run(directory.path(), &[&["archive", "merge"], &bad[..], &["--archive", "none"]].concat());
     assert!(status == Some(1) && !path("none").exists());
 }
 
 /// Every command that reads an archive gives the same answers for a lake.
 #[test]
 fn a_lake_is_read_as_an_archive_is() {
-    let folder = sample_lake();
+    let directory = sample_lake();
     let reports = ["cost", "tokens", "tools", "sessions", "turns", "files", "health", "limits"];
     let mut commands: Vec<Vec<&str>> =
         reports.iter().map(|report| vec!["report", report, "--wide", "--format", "csv"]).collect();
@@ -507,7 +507,7 @@ fn a_lake_is_read_as_an_archive_is() {
     commands.push(vec!["compare", "--a", "runtime=claude", "--b", "runtime=codex", "--format", "csv"]);
     commands.push(vec!["check", "--max", "cost_usd=1"]);
     for command in commands {
-        let answer = |archive: &str| run(folder.path(), &[&command[..], &["--archive", archive]].concat());
+        let answer = |archive: &str| run(directory.path(), &[&command[..], &["--archive", archive]].concat());
         let (ours, theirs) = (answer("lake"), answer("archive"));
         assert!(ours.0.is_some_and(|status| status == 0 || status == 4), "{command:?}: {}", ours.2);
         // Messages name commands with the archive.
@@ -515,22 +515,23 @@ fn a_lake_is_read_as_an_archive_is() {
         assert_eq!((ours.0, ours.1, messages), theirs, "{command:?}");
     }
     for archive in ["lake", "archive"] {
-        done(folder.path(), &["dashboard", &format!("{archive}.html"), "--archive", archive]);
-        done(folder.path(), &["export", &format!("{archive}-atif"), "--as", "atif", "--archive", archive]);
+        done(directory.path(), &["dashboard", &format!("{archive}.html"), "--archive", archive]);
+        done(directory.path(), &["export", &format!("{archive}-atif"), "--as", "atif", "--archive", archive]);
     }
-    let page = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap().len();
+    let page = |name: &str| fs::read_to_string(directory.path().join(name)).unwrap().len();
     assert!(page("lake.html").abs_diff(page("archive.html")) < 100);
-    assert!(content_of(&folder.path().join("lake-atif")) == content_of(&folder.path().join("archive-atif")));
+    assert!(content_of(&directory.path().join("lake-atif")) == content_of(&directory.path().join("archive-atif")));
 }
 
 /// Files of days that are out of the question are not read: here they are no parquet files any more.
 #[test]
 fn files_of_other_days_are_not_read() {
-    let folder = sample_lake();
-    let report =
-        |since: &str| run(folder.path(), &["report", "cost", "--since", since, "--format", "csv", "--archive", "lake"]);
+    let directory = sample_lake();
+    let report = |since: &str| {
+        run(directory.path(), &["report", "cost", "--since", since, "--format", "csv", "--archive", "lake"])
+    };
     let expected = report("2026-10-05").1;
-    let lake = folder.path().join("lake");
+    let lake = directory.path().join("lake");
     let mut spoiled = 0;
     for path in content_of(&lake).into_keys() {
         let name = path.to_string_lossy().into_owned();
@@ -544,7 +545,7 @@ fn files_of_other_days_are_not_read() {
     assert_eq!(report("2026-10-05").1, expected);
     assert_eq!(report("2026-09-01").0, Some(1));
     let plan = done(
-        folder.path(),
+        directory.path(),
         &["query", "SELECT SUM(cost_usd) FROM turns WHERE day = DATE '2026-10-06'", "--explain", "--archive", "lake"],
     );
     assert!(plan.contains("turns/day=2026-10-06/part-0.parquet]"), "{plan}");
@@ -553,21 +554,21 @@ fn files_of_other_days_are_not_read() {
 /// A lake of another engine: other names, other partitions, columns that nothing here knows, markers of success.
 #[test]
 fn a_lake_of_another_engine_is_read() {
-    let folder = sample_lake();
-    let (lake, other) = (folder.path().join("lake"), folder.path().join("other"));
+    let directory = sample_lake();
+    let (lake, other) = (directory.path().join("lake"), directory.path().join("other"));
     let mut number = 0;
     for path in content_of(&lake).into_keys() {
         let text = path.to_string_lossy().into_owned();
         let Some((table, rest)) = text.split_once('/').filter(|(table, _)| TABLES.contains(table)) else { continue };
         let frame = ParquetReader::new(fs::File::open(lake.join(&path)).unwrap()).finish().unwrap();
-        let folder = rest.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let directory = rest.rsplit_once('/').map_or("", |(directory, _)| directory);
         // Parts of the rows in several files, by runtime where the table has one.
         let by_runtime = frame.partition_by(["runtime"], true).unwrap_or_else(|_| vec![frame.clone()]);
         for part in by_runtime {
             let runtime =
                 part.column("runtime").ok().and_then(|column| column.str().unwrap().get(0).map(str::to_owned));
             let runtime = runtime.unwrap_or_else(|| "__HIVE_DEFAULT_PARTITION__".to_owned());
-            let to = other.join(table).join(format!("runtime={runtime}")).join(folder);
+            let to = other.join(table).join(format!("runtime={runtime}")).join(directory);
             fs::create_dir_all(&to).unwrap();
             number += 1;
             let more = Column::new("loaded_by".into(), vec!["etl"; part.height()]);
@@ -579,19 +580,19 @@ fn a_lake_of_another_engine_is_read() {
         fs::write(other.join(table).join("._SUCCESS.crc"), "x").unwrap();
     }
     assert_same(&lake_rows(&other), &lake_rows(&lake), "another engine");
-    let (status, _, stderr) = run(folder.path(), &["archive", "merge", "other", "--archive", "none"]);
+    let (status, _, stderr) = run(directory.path(), &["archive", "merge", "other", "--archive", "none"]);
     assert!(status == Some(1) && stderr.contains("no facts"), "{stderr}");
 }
 
 /// Another program may have written sessions without an id: they have no rows in other tables, and are in all reports.
 #[test]
 fn sessions_without_an_id_are_reported() {
-    let folder = sample_lake();
-    let lake = folder.path().join("lake");
+    let directory = sample_lake();
+    let lake = directory.path().join("lake");
     let reports = || {
         let report = |name: &str, column: &str| {
             let args = ["report", name, "--by", "runtime", "--sort", column, "--archive", "lake", "--format", "csv"];
-            let (_, table, _) = run(folder.path(), &args);
+            let (_, table, _) = run(directory.path(), &args);
             let mut lines = csv::Reader::from_reader(table.as_bytes());
             let at = lines.headers().unwrap().iter().position(|it| it == column).unwrap();
             let mut rows: Vec<(String, String)> =
@@ -616,17 +617,17 @@ fn sessions_without_an_id_are_reported() {
 /// A table of another program may have types that polars cannot read, and a damaged one may let it panic: an error that names the file.
 #[test]
 fn a_table_that_polars_cannot_read_is_an_error() {
-    let folder = lake_of(&["claude-transcript", "codex-rollout"]);
-    let folder = folder.path();
-    let foreign = folder.join("foreign/sessions");
+    let directory = lake_of(&["claude-transcript", "codex-rollout"]);
+    let directory = directory.path();
+    let foreign = directory.join("foreign/sessions");
     fs::create_dir_all(&foreign).unwrap();
     fs::write(foreign.join("part-0.parquet"), half_precision()).unwrap();
-    let (status, _, stderr) = run(folder, &["query", "SELECT COUNT(*) FROM sessions", "--archive", "foreign"]);
+    let (status, _, stderr) = run(directory, &["query", "SELECT COUNT(*) FROM sessions", "--archive", "foreign"]);
     assert_eq!(status, Some(1));
     assert!(stderr.contains("part-0.parquet: not a readable parquet file") && stderr.contains("Float16"), "{stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     // Pages with random bytes, in a lake whose manifest has their hashes.
-    let lake = folder.join("lake");
+    let lake = directory.join("lake");
     let manifest = lake.join("_manifest.json");
     let (name, file) = content_of(&lake).into_iter().find(|(name, _)| name.starts_with("sessions")).unwrap();
     let key = name.to_str().unwrap().replace('\\', "/");
@@ -642,7 +643,7 @@ fn a_table_that_polars_cannot_read_is_an_error() {
         for args in
             [&["query", "SELECT * FROM sessions", "--archive", "lake"][..], &["archive", "check", "--archive", "lake"]]
         {
-            let (status, _, stderr) = run(folder, args);
+            let (status, _, stderr) = run(directory, args);
             let is_clear = !stderr.contains("panicked") && !stderr.contains("internal error");
             assert!(matches!(status, Some(0 | 1)) && is_clear, "{place} {args:?} {status:?}: {stderr}");
             refused += i32::from(status == Some(1));

@@ -322,9 +322,9 @@ fn maps_name_existing_modules() {
     let mut checked = 0;
     let is_map = |name: &std::ffi::OsStr| name == "mod.rs" || name == "lib.rs";
     for entry in walkdir::WalkDir::new(&src).into_iter().map(Result::unwrap).filter(|it| is_map(it.file_name())) {
-        let folder = entry.path().parent().unwrap();
+        let directory = entry.path().parent().unwrap();
         // The files of an archive, not modules.
-        if folder.ends_with("store/archive") {
+        if directory.ends_with("store/archive") {
             continue;
         }
         let text = fs::read_to_string(entry.path()).unwrap();
@@ -335,7 +335,7 @@ fn maps_name_existing_modules() {
             } else if let Some(name) = named_in_map(line).filter(|_| is_in_map) {
                 // In `lib.rs`, the modules of a layer are indented below it.
                 let is_in_layer = entry.file_name() == "lib.rs" && line.starts_with("//!  ");
-                let parent = if is_in_layer { folder.join(layer) } else { folder.to_owned() };
+                let parent = if is_in_layer { directory.join(layer) } else { directory.to_owned() };
                 let exists = parent.join(name).is_dir() || parent.join(format!("{name}.rs")).is_file();
                 assert!(exists, "{}: no module {name}", entry.path().display());
                 layer = if is_in_layer { layer } else { name };

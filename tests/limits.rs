@@ -95,11 +95,11 @@ fn the_table_has_the_changes_in_the_raw_logs() {
 #[test]
 fn copies_add_no_limits() {
     let read = |logs: &[(&str, &str)]| {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for (name, log) in logs {
-            std::fs::write(folder.path().join(name), log).unwrap();
+            std::fs::write(directory.path().join(name), log).unwrap();
         }
-        let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
+        let options = Options { roots: vec![directory.path().to_owned()], ..Options::default() };
         let read = ingest::read(&options, &BTreeMap::new(), &Progress::default());
         let rows = reconciled(read.sources).limits.into_iter();
         rows.map(|row| (row.limit.occurred_at, row.limit.window_name, row.limit.used_percent)).collect::<Vec<_>>()
@@ -196,8 +196,8 @@ fn windows_of_five_hours_are_those_of_ccusage() {
 /// The message of a limit that was reached corrects the computed window, and a budget can bound it.
 #[test]
 fn a_message_of_a_transcript_is_a_window() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("a.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("a.jsonl");
     let record = |kind: &str, time: &str, message: &str| {
         format!(
             r#"{{"type":"{kind}","sessionId":"s","uuid":"{kind}{time}","cwd":"/w","timestamp":"2026-10-05T{time}:00Z","isApiErrorMessage":{},"message":{message}}}"#,
@@ -224,7 +224,7 @@ fn a_message_of_a_transcript_is_a_window() {
     std::fs::write(&log, records.join("\n")).unwrap();
     let run = |args: &[&str]| {
         let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        let program = program.args(args).current_dir(folder.path()).env_clear().env("HOME", folder.path());
+        let program = program.args(args).current_dir(directory.path()).env_clear().env("HOME", directory.path());
         let output = program.env("TZ", "UTC").output().unwrap();
         (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
     };

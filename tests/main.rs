@@ -117,7 +117,7 @@ use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 use agentlogs::prices::Catalog;
 
-/// The project's folder.
+/// The project's directory.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -180,9 +180,9 @@ fn read_facts(directory: &str, content: Retention) -> Vec<Source> {
     let taken = ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default());
     assert!(taken.errors.is_empty());
     let mut sources = taken.sources;
-    let folder = dunce::canonicalize(root()).unwrap();
+    let project = dunce::canonicalize(root()).unwrap();
     for source in &mut sources {
-        let path = Path::new(&source.path).strip_prefix(&folder).unwrap();
+        let path = Path::new(&source.path).strip_prefix(&project).unwrap();
         source.path = path.to_string_lossy().into_owned();
         source.modified_at = None;
         source.options = String::new();

@@ -11,25 +11,25 @@ use serde_json::{Value, json};
 use crate::root;
 
 /// A directory with the archive of the demo and an archive with text, made once.
-fn folder() -> &'static Path {
+fn directory() -> &'static Path {
     static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
+    let directory = FOLDER.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
         for (logs, archive, content) in [("demo", "demo", "none"), ("sample-logs/claude-transcript", "texts", "full")] {
-            let ingested = command(folder.path(), &["ingest", "--archive", archive, "--content", content])
+            let ingested = command(directory.path(), &["ingest", "--archive", archive, "--content", content])
                 .arg(root().join(logs))
                 .output()
                 .unwrap();
             assert!(ingested.status.success(), "{}", text(&ingested.stderr));
         }
-        folder
+        directory
     });
-    folder.path()
+    directory.path()
 }
 
-fn command(folder: &Path, args: &[&str]) -> Command {
+fn command(directory: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-    command.args(args).current_dir(folder).env("HOME", folder).env("TZ", "UTC").env_remove("AGENTLOGS_ARCHIVE");
+    command.args(args).current_dir(directory).env("HOME", directory).env("TZ", "UTC").env_remove("AGENTLOGS_ARCHIVE");
     command.env_remove("XDG_CONFIG_HOME").env_remove("CODEX_HOME").env_remove("CLAUDE_CONFIG_DIR");
     command
 }
@@ -40,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// What the server answers to this input.
 fn served(args: &[&str], input: &[u8]) -> Output {
-    let mut command = command(folder(), &[&["mcp"], args].concat());
+    let mut command = command(directory(), &[&["mcp"], args].concat());
     let mut server = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     server.stdin.take().unwrap().write_all(input).unwrap();
     server.wait_with_output().unwrap()
@@ -349,12 +349,12 @@ fn settings_of_clients_are_merged() {
 
 #[test]
 fn the_skill_names_commands_that_exist() {
-    let skill = command(folder(), &["skill"]).output().unwrap();
+    let skill = command(directory(), &["skill"]).output().unwrap();
     let skill = text(&skill.stdout);
     assert!(skill.starts_with("---\nname: agentlogs\ndescription: "), "{skill}");
     for command_of_skill in ["report", "sessions", "show", "compare", "query", "prices explain", "ingest", "schema"] {
         assert!(skill.contains(&format!("agentlogs {command_of_skill}")), "{command_of_skill}");
         let words: Vec<&str> = command_of_skill.split(' ').chain(["--help"]).collect();
-        assert!(command(folder(), &words).output().unwrap().status.success(), "{command_of_skill}");
+        assert!(command(directory(), &words).output().unwrap().status.success(), "{command_of_skill}");
     }
 }

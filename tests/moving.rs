@@ -55,8 +55,8 @@ fn a_log_that_is_cut_while_it_is_read_ends_nothing() {
 
 fn cut_while_it_is_read(turns: usize) {
     let looks = 1_200_000 / turns;
-    let folder = tempfile::tempdir().unwrap();
-    let (path, other) = (folder.path().join("a.jsonl"), folder.path().join("b.jsonl"));
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other) = (directory.path().join("a.jsonl"), directory.path().join("b.jsonl"));
     let whole = log(turns);
     let turns_of = |it: &Source| it.sessions.iter().map(|it| it.totals.len()).sum::<usize>();
     fs::write(&path, &whole).unwrap();
@@ -71,7 +71,7 @@ fn cut_while_it_is_read(turns: usize) {
     let (mut read_whole, mut cut_short, mut unreadable) = (0, 0, 0);
     meanwhile(cut, || {
         for _ in 0..looks {
-            let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
+            let options = Options { roots: vec![directory.path().to_owned()], ..Options::default() };
             let sources = ingest::read(&options, &BTreeMap::new(), &Progress::default()).sources;
             let find =
                 |path: &Path| sources.iter().find(|it| it.path.ends_with(path.file_name().unwrap().to_str().unwrap()));
@@ -99,8 +99,8 @@ fn a_log_that_is_replaced_or_deleted_while_it_is_read_is_read() {
 }
 
 fn replaced_while_it_is_read(turns: usize) {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, next) = (folder.path().join("a.jsonl"), folder.path().join("a.next"));
+    let directory = tempfile::tempdir().unwrap();
+    let (path, next) = (directory.path().join("a.jsonl"), directory.path().join("a.next"));
     let whole = log(turns);
     fs::write(&path, &whole).unwrap();
     let replace = |random: u64| {
@@ -127,8 +127,8 @@ fn replaced_while_it_is_read(turns: usize) {
 /// end is that of a log that was read once.
 #[test]
 fn a_log_that_grows_is_read_line_by_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.jsonl");
     let sample =
         |it: &Path| it.extension().is_some_and(|it| it == "jsonl") && !it.to_string_lossy().contains("troubled");
     for sample in samples().into_iter().filter(|it| sample(it)) {
@@ -162,8 +162,8 @@ fn stamps(known: &BTreeMap<String, Source>) -> BTreeMap<String, ingest::FileStam
 /// A writer that appends while the log is read: nothing is told that no line holds, and the last look tells all.
 #[test]
 fn a_log_may_be_written_while_it_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.jsonl");
     fs::write(&path, log(12_000)).unwrap();
     let file = std::sync::Mutex::new(OpenOptions::new().append(true).open(&path).unwrap());
     let append = |random: u64| {

@@ -75,8 +75,8 @@ impl Terminal {
 }
 
 /// An archive of the demo in a new home directory.
-fn demo(folder: &Path) -> PathBuf {
-    let home = dunce::canonicalize(folder).unwrap();
+fn demo(directory: &Path) -> PathBuf {
+    let home = dunce::canonicalize(directory).unwrap();
     ingest(&home, crate::root().join("demo").to_str().unwrap());
     home
 }
@@ -91,8 +91,8 @@ fn ingest(home: &Path, path: &str) {
 /// Ctrl-C ends a query that runs, and the prompt answers the next one; a part of a line is cleared.
 #[test]
 fn control_c_stops_the_query_and_not_the_prompt() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = demo(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let home = demo(directory.path());
     let Some(mut terminal) = Terminal::start(&home, "query --archive archive") else { return };
     terminal.wait_for("agentlogs");
     // Seconds in several steps.
@@ -132,8 +132,8 @@ fn log(home: &Path, project: &str, time: &str) {
 /// list is that of the new one.
 #[test]
 fn browse_follows_the_archive() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = demo(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let home = demo(directory.path());
     let Some(mut terminal) = Terminal::start(&home, "browse --archive archive") else { return };
     terminal.wait_for("storefront");
     log(&home, "QQQQQQQQ", "2026-12-01T10:00:00.000Z");

@@ -75,8 +75,8 @@ fn read(path: &Path) -> Tables {
 fn what_is_exported_and_read_again_has_the_same_totals() {
     for sources in [facts(Retention::Full), demo_facts()] {
         let tables = reconciled(sources);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("otlp.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("otlp.jsonl");
         fs::write(&path, exported(&tables)).unwrap();
         let (before, after) = (totals(&tables), totals(&read(&path)));
         assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
@@ -187,11 +187,11 @@ fn metrics_have_the_totals_of_the_archive() {
 #[test]
 fn metrics_are_not_read_as_usage() {
     let tables = reconciled(demo_facts());
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("otlp.jsonl"), exported(&tables)).unwrap();
-    let traces = totals(&read(folder.path()));
-    fs::write(folder.path().join("otlp-metrics.jsonl"), exported_metrics(&tables).0).unwrap();
-    let options = Options { roots: vec![folder.path().to_owned()], ..Options::default() };
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("otlp.jsonl"), exported(&tables)).unwrap();
+    let traces = totals(&read(directory.path()));
+    fs::write(directory.path().join("otlp-metrics.jsonl"), exported_metrics(&tables).0).unwrap();
+    let options = Options { roots: vec![directory.path().to_owned()], ..Options::default() };
     let both = ingest::read(&options, &BTreeMap::new(), &Progress::default());
     assert_eq!(totals(&reconciled(both.sources)), traces);
 }

@@ -242,8 +242,8 @@ mod program {
 
     #[test]
     fn it_reads_all_places_and_shows_the_last_days() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = dunce::canonicalize(directory.path()).unwrap();
         fill_home(&machine(&home));
         // An archive of something else in the current directory is neither read nor written.
         let other = home.join("agentlogs-archive");
@@ -276,8 +276,8 @@ mod program {
     #[cfg(target_os = "linux")]
     #[test]
     fn an_archive_that_cannot_be_written_does_not_stop_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = dunce::canonicalize(directory.path()).unwrap();
         fill_home(&machine(&home));
         let stored = text(&run(&home, &home, OVERVIEW).stdout);
         fs::create_dir_all(home.join(".config/agentlogs")).unwrap();
@@ -293,8 +293,8 @@ mod program {
 
     #[test]
     fn without_logs_it_names_what_to_do() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path();
         for has_empty_directory in [false, true] {
             if has_empty_directory {
                 fs::create_dir_all(home.join(".claude/projects")).unwrap();
@@ -314,17 +314,17 @@ mod program {
 
     #[test]
     fn a_wrong_option_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for args in [["--now", "yesterday"].as_slice(), &["--now", "2026-10-05T14:30:00Z", "schema"], &["--chart"]] {
-            let output = run(folder.path(), folder.path(), args);
+            let output = run(directory.path(), directory.path(), args);
             assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
         }
     }
 
     #[test]
     fn the_archive_outlives_the_logs() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = dunce::canonicalize(directory.path()).unwrap();
         fill_home(&machine(&home));
         let before = text(&run(&home, &home, OVERVIEW).stdout);
         for entry in fs::read_dir(&home).unwrap().map(|entry| entry.unwrap().path()) {
@@ -341,8 +341,8 @@ mod program {
 
     #[test]
     fn a_damaged_archive_is_reported_with_what_repairs_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = dunce::canonicalize(directory.path()).unwrap();
         fill_home(&machine(&home));
         assert!(run(&home, &home, OVERVIEW).status.success());
         let archive = machine(&home).own_data().unwrap().join("archive");

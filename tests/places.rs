@@ -60,8 +60,8 @@ fn formats_with_places() -> BTreeSet<&'static str> {
 #[test]
 fn the_logs_of_each_runtime_are_found_on_each_platform() {
     for system in [System::Linux, System::MacOs, System::Windows] {
-        let folder = tempfile::tempdir().unwrap();
-        let home = dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = dunce::canonicalize(directory.path()).unwrap();
         let machine = Machine::new(system, variables(system, &home));
         let owned = fill_home(&machine);
         let options = Options {
@@ -83,8 +83,8 @@ fn the_logs_of_each_runtime_are_found_on_each_platform() {
 /// The directory name of a repository is only searched for logs of this machine.
 #[test]
 fn the_repository_is_that_of_the_working_directory() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = dunce::canonicalize(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(directory.path()).unwrap();
     let (logs, shop) = (home.join(".pi/agent/sessions"), home.join("shop"));
     fs::create_dir_all(shop.join(".git")).unwrap();
     fs::create_dir_all(shop.join("src")).unwrap();
@@ -103,8 +103,8 @@ fn the_repository_is_that_of_the_working_directory() {
 /// A dot at the beginning is part of a directory's name; the suffix of a bare repository is not part of the repository's.
 #[test]
 fn a_repository_has_the_name_of_its_directory() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = dunce::canonicalize(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(directory.path()).unwrap();
     let logs = home.join(".pi/agent/sessions");
     fs::create_dir_all(&logs).unwrap();
     fs::create_dir_all(home.join(".dotfiles/.git")).unwrap();
@@ -149,8 +149,8 @@ pub mod program {
 
     #[test]
     fn ingest_without_paths_reads_all_places_into_the_users_archive() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = dunce::canonicalize(directory.path()).unwrap();
         let system = if cfg!(target_os = "macos") { System::MacOs } else { System::Linux };
         let machine = Machine::new(system, variables(system, &home));
         fill_home(&machine);
@@ -176,8 +176,8 @@ pub mod program {
 
     #[test]
     fn one_runtime_is_selected_by_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = dunce::canonicalize(directory.path()).unwrap();
         fill_home(&Machine::new(System::Linux, variables(System::Linux, &home)));
         assert!(run(&home, &home, &["ingest", "--runtime", "codex"]).status.success());
         let output = run(&home, &home, &["query", "SELECT DISTINCT runtime FROM sources", "--format", "csv"]);
@@ -189,8 +189,8 @@ pub mod program {
 
     #[test]
     fn without_logs_it_names_what_to_do() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path();
         let output = run(home, home, &["ingest"]);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1));
@@ -210,8 +210,8 @@ pub mod program {
 
     #[test]
     fn runtimes_shows_what_is_in_each_place() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path();
         let sessions = home.join("codex/sessions");
         fs::create_dir_all(&sessions).unwrap();
         fs::write(sessions.join("a.jsonl"), "{}\n").unwrap();
@@ -230,8 +230,8 @@ pub mod program {
 
     #[test]
     fn a_configuration_file_decides_unless_something_nearer_does() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = dunce::canonicalize(directory.path()).unwrap();
         let (own, project) = (home.join(".config/agentlogs"), home.join("project/src"));
         fs::create_dir_all(&own).unwrap();
         fs::create_dir_all(&project).unwrap();
@@ -275,8 +275,8 @@ pub mod program {
 
     #[test]
     fn check_compares_the_budgets_of_the_configuration() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path();
         let budgets = "[[budgets]]\nname = \"pi\"\nruntime = \"pi\"\nmax = { cost_usd = LIMIT }\n\
                        [[budgets]]\nmin = { sessions = 1 }\n";
         let logs = root().join("sample-logs/pi-session");
@@ -304,8 +304,8 @@ pub mod program {
     /// `--last` is the whole period of a budget, and an error of its own times names it.
     #[test]
     fn times_of_the_command_line_replace_those_of_a_budget() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path();
         let budget = "currency = { code = \"EUR\", rate = 0.5 }\n[[budgets]]\nname = \"week\"\nsince = \"2026-11-10\"\n\
                       until = \"2026-11-20\"\nmax = { cost_usd = 500, total_tokens = 1e12 }";
         fs::write(home.join("agentlogs.toml"), budget).unwrap();
@@ -333,8 +333,8 @@ pub mod program {
 
     #[test]
     fn tables_use_the_currency_and_the_week_of_the_configuration() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path();
         let configuration =
             "timezone = \"Europe/Berlin\"\nweek_start = \"sunday\"\ncurrency = { code = \"EUR\", rate = 0.5 }";
         fs::write(home.join("agentlogs.toml"), configuration).unwrap();

@@ -163,8 +163,8 @@ fn marked_databases(content: Retention, style: Style) -> (usize, Vec<Source>) {
     (count, texts.iter().map(source).collect())
 }
 
-/// The sample logs with marks, in a folder of their own. For databases see [`marked_databases`].
-fn marked_samples(folder: &Path, style: Style) -> usize {
+/// The sample logs with marks, in a directory of their own. For databases see [`marked_databases`].
+fn marked_samples(directory: &Path, style: Style) -> usize {
     let mut count = 0;
     for (index, path) in samples().into_iter().enumerate() {
         let bytes = fs::read(&path).unwrap();
@@ -176,15 +176,15 @@ fn marked_samples(folder: &Path, style: Style) -> usize {
         // A line that is cut inside of what was said.
         let cut = format!("\n{{\"type\":\"user\",\"message\":{{\"content\":\"{MARK}");
         let below = path.strip_prefix(root().join("sample-logs")).unwrap();
-        let to = folder.join(format!("{index}")).join(below);
+        let to = directory.join(format!("{index}")).join(below);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::write(to, [text, cut.into_bytes()].concat()).unwrap();
     }
     count
 }
 
-fn read(folder: &Path, content: Retention, redact: bool) -> Vec<Source> {
-    let options = Options { roots: vec![folder.to_owned()], content, redact, ..Options::default() };
+fn read(directory: &Path, content: Retention, redact: bool) -> Vec<Source> {
+    let options = Options { roots: vec![directory.to_owned()], content, redact, ..Options::default() };
     let taken = ingest::read(&options, &BTreeMap::new(), &Progress::default());
     assert!(taken.errors.is_empty());
     taken.sources
@@ -228,12 +228,12 @@ fn column_of(mark: &str) -> &str {
 #[test]
 fn nothing_that_was_said_is_kept_by_default() {
     for (style, least) in [(Style::After, 600), (Style::Quoted, 5000), (Style::Command, 100)] {
-        let folder = tempfile::tempdir().unwrap();
-        let count = marked_samples(folder.path(), style);
+        let directory = tempfile::tempdir().unwrap();
+        let count = marked_samples(directory.path(), style);
         assert!(count > least, "{style:?}: {count} marks");
         let (count_in_databases, databases) = marked_databases(Retention::None, style);
         assert!(count_in_databases > 2, "{style:?}: {count_in_databases} marks");
-        let mut kept = marks(&read(folder.path(), Retention::None, false));
+        let mut kept = marks(&read(directory.path(), Retention::None, false));
         kept.extend(marks(&databases));
         kept.retain(|it| match style {
             Style::After => !is_of_error(it),
@@ -243,7 +243,7 @@ fn nothing_that_was_said_is_kept_by_default() {
         });
         assert!(kept.is_empty(), "{style:?}\n{}\n{} of {count} marks", kept.join("\n"), kept.len());
         // Otherwise this test could not fail.
-        assert!(!marks(&read(folder.path(), Retention::Full, false)).is_empty());
+        assert!(!marks(&read(directory.path(), Retention::Full, false)).is_empty());
         assert!(!marks(&marked_databases(Retention::Full, style).1).is_empty());
     }
 }
@@ -258,10 +258,10 @@ fn refusals_and_messages_are_reduced() {
         r#"{"type":"user","uuid":"u4","sessionId":"s1","timestamp":"2026-10-05T10:00:03Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","is_error":true,"content":"The user doesn't want to take this action right now. STOP. SECRET"}]}}"#,
         r#"{"type":"assistant","uuid":"u5","sessionId":"s1","timestamp":"2026-10-05T10:00:04Z","isApiErrorMessage":true,"message":{"id":"m2","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"API Error: 400 {\"type\":\"error\",\"error\":{\"message\":\"bad SECRET\"}}"}],"usage":{"input_tokens":0,"output_tokens":0}}}"#,
     ];
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.jsonl"), log.join("\n")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.jsonl"), log.join("\n")).unwrap();
     let messages = |content| {
-        let sources = read(folder.path(), content, false);
+        let sources = read(directory.path(), content, false);
         let session = &sources[0].sessions[0];
         let statuses: Vec<_> = session.tool_calls.iter().map(|call| call.status.as_str()).collect();
         assert_eq!(statuses, ["denied", "denied"]);
@@ -294,9 +294,9 @@ fn the_page_lists_the_text_that_is_kept() {
 #[test]
 fn nothing_that_was_said_is_exported_by_default() {
     let exported = |content: Retention| {
-        let folder = tempfile::tempdir().unwrap();
-        marked_samples(folder.path(), Style::After);
-        let mut sources = read(folder.path(), content, false);
+        let directory = tempfile::tempdir().unwrap();
+        marked_samples(directory.path(), Style::After);
+        let mut sources = read(directory.path(), content, false);
         sources.extend(marked_databases(content, Style::After).1);
         // The words of errors are kept.
         for session in sources.iter_mut().flat_map(|it| &mut it.sessions) {
@@ -325,9 +325,9 @@ fn nothing_that_was_said_is_exported_by_default() {
 /// More is kept when it is asked for.
 #[test]
 fn what_was_said_is_kept_as_far_as_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    marked_samples(folder.path(), Style::After);
-    let of = |content| read(folder.path(), content, false);
+    let directory = tempfile::tempdir().unwrap();
+    marked_samples(directory.path(), Style::After);
+    let of = |content| read(directory.path(), content, false);
     let (text, full) = (of(Retention::Text), of(Retention::Full));
     let sessions = |it: &[Source]| it.iter().flat_map(|it| it.sessions.clone()).collect::<Vec<_>>();
     assert!(sessions(&text).iter().any(|it| it.prompt.as_ref().is_some_and(|it| it.contains(MARK))));
@@ -339,7 +339,7 @@ fn what_was_said_is_kept_as_far_as_asked_for() {
 /// A key in a prompt, a command, a result, an error, a path and a broken line.
 #[test]
 fn a_secret_is_in_nothing_that_is_kept() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     // Put together here, so that no scanner takes this file for a leak.
     let key = ["sk-ant-", "api03-", &"aB3_".repeat(12)].concat();
     let log = format!(
@@ -351,8 +351,8 @@ fn a_secret_is_in_nothing_that_is_kept() {
 noise with {key}
 {{"type":"message","key":"{key}"#
     );
-    fs::write(folder.path().join("a.jsonl"), log).unwrap();
-    let shown = |redact| serde_json::to_string(&read(folder.path(), Retention::Full, redact)).unwrap();
+    fs::write(directory.path().join("a.jsonl"), log).unwrap();
+    let shown = |redact| serde_json::to_string(&read(directory.path(), Retention::Full, redact)).unwrap();
     let (kept, redacted) = (shown(false), shown(true));
     let count = kept.matches(&key).count();
     assert!(count >= 8, "{count}: {kept}");

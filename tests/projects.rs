@@ -67,8 +67,8 @@ fn where_a_session_ran_stays_known() {
     let known = ["shop", "mars", "ann"].map(|place| Some(place.to_owned()));
     for (name, change) in changes {
         for (then, is_owned) in [("grew", true), ("is shorter", true), ("is no longer owned", false)] {
-            let folder = tempfile::tempdir().unwrap();
-            let home = dunce::canonicalize(folder.path()).unwrap();
+            let directory = tempfile::tempdir().unwrap();
+            let home = dunce::canonicalize(directory.path()).unwrap();
             let (shop, logs, archive) = (home.join("shop"), home.join("logs"), Archive::at(home.join("archive")));
             fs::create_dir_all(shop.join(".git")).unwrap();
             fs::create_dir_all(&logs).unwrap();
@@ -98,8 +98,8 @@ fn logs_in(directory: &Path) -> Vec<PathBuf> {
 /// The sessions of a large log are stored while the rest of it is read.
 #[test]
 fn where_the_sessions_of_a_large_log_ran_stays_known() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path().join("archive"));
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path().join("archive"));
     let session = |repository: Option<&str>| SessionResult {
         session_id: "a".to_owned(),
         runtime: "claude".into(),
@@ -158,8 +158,8 @@ mod program {
     /// The names apply to what was read before them, in all that reads tables.
     #[test]
     fn the_names_of_projects_apply_to_what_was_read_before() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = &dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = &dunce::canonicalize(directory.path()).unwrap();
         fs::create_dir_all(home.join("src/shop-api/.git")).unwrap();
         fill(home, &["src/shop-api", "src/shop-web/app", "src/shop.worktrees/fix", "src/cafe"]);
         assert!(run(home, home, &["ingest"]).status.success());
@@ -215,8 +215,8 @@ mod program {
     /// A file that was found may name projects: that opens nothing. The patterns of both files apply.
     #[test]
     fn the_names_of_both_files_apply() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = &dunce::canonicalize(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = &dunce::canonicalize(directory.path()).unwrap();
         fill(home, &["a", "b", "c"]);
         configure(home, "[projects]\n\"~/a\" = \"own a\"\n\"~/b\" = \"own b\"");
         let near = "[projects]\n\"~/a\" = \"near a\"\n";
@@ -234,11 +234,11 @@ mod program {
     /// The example of docs/configuration.md is valid.
     #[test]
     fn the_example_of_the_documentation_is_valid() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let page = fs::read_to_string(crate::root().join("docs/configuration.md")).unwrap();
         let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-        configure(folder.path(), example);
-        let output = run(folder.path(), folder.path(), &["config", "--format", "csv"]);
+        configure(directory.path(), example);
+        let output = run(directory.path(), directory.path(), &["config", "--format", "csv"]);
         assert!(output.status.success(), "{}", text(&output.stderr));
         assert!(text(&output.stdout).contains("\nprojects,"), "{}", text(&output.stdout));
     }

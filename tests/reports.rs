@@ -259,8 +259,8 @@ fn every_named_query_runs() {
 /// What a person sees of each report is as wide as a page, groups without a value are named, and programs get all columns.
 #[test]
 fn default_columns_fit_a_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     let agentlogs = |arguments: &[&str]| {
         let command = Command::new(env!("CARGO_BIN_EXE_agentlogs"))
             .args(arguments)
@@ -730,14 +730,14 @@ fn an_empty_period_has_a_reason_everywhere() {
 /// What a message about lower bounds names lists them, with the costs that the report has.
 #[test]
 fn lower_bounds_are_listed_by_the_command_of_their_message() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        command.args(arguments).current_dir(root()).env("HOME", folder.path()).env("TZ", "UTC");
+        command.args(arguments).current_dir(root()).env("HOME", directory.path()).env("TZ", "UTC");
         let output = command.output().unwrap();
         [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
     };
-    let of_archive = folder.path().join("an archive");
+    let of_archive = directory.path().join("an archive");
     let archive = of_archive.to_str().unwrap();
     run(&["ingest", "demo", "--archive", archive]);
     let quoted = format!("--archive '{archive}'");

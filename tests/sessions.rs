@@ -59,8 +59,8 @@ fn sessions_that_are_over_are_whole() {
     let mut logs: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for path in crate::samples() {
         if let Ok(text) = fs::read_to_string(&path) {
-            let folder = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
-            logs.entry(folder).or_default().push(text + "\n");
+            let directory = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+            logs.entry(directory).or_default().push(text + "\n");
         }
     }
     let (mut handed_on, mut wrong) = (BTreeSet::new(), BTreeSet::new());

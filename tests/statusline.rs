@@ -14,13 +14,13 @@ const SESSION: &str = "8d1f0b62-7c35-4e9a-b0a4-55c0de91f3a7";
 const NOW: &str = "2026-10-15T01:50:00Z";
 
 struct Home {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Home {
     /// A home directory with the transcripts of the samples.
     fn new() -> Self {
-        let home = Self { folder: tempfile::tempdir().unwrap() };
+        let home = Self { directory: tempfile::tempdir().unwrap() };
         let transcripts = home.path().join(".claude/projects/shop");
         fs::create_dir_all(&transcripts).unwrap();
         for entry in fs::read_dir(root().join("sample-logs/claude-transcript")).unwrap() {
@@ -31,7 +31,7 @@ impl Home {
     }
 
     fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     fn transcript(&self) -> PathBuf {
@@ -228,7 +228,7 @@ fn the_cache_is_used_until_the_archive_changes() {
 /// A log of a version that omits output tokens: the session and the day are lower bounds.
 #[test]
 fn lower_bounds_are_marked() {
-    let home = Home { folder: tempfile::tempdir().unwrap() };
+    let home = Home { directory: tempfile::tempdir().unwrap() };
     let transcripts = home.path().join(".claude/projects/shop");
     fs::create_dir_all(&transcripts).unwrap();
     let path = transcripts.join(format!("{SESSION}.jsonl"));

@@ -16,9 +16,9 @@ struct Ended {
 }
 
 /// Runs `agentlogs ingest` in a directory, with this as its standard input, into `archive` there.
-fn ingest(folder: &Path, args: &[&str], input: &[u8]) -> Ended {
+fn ingest(directory: &Path, args: &[&str], input: &[u8]) -> Ended {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-    command.arg("ingest").args(args).args(["--archive", "archive"]).current_dir(folder);
+    command.arg("ingest").args(args).args(["--archive", "archive"]).current_dir(directory);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A command that does not read it closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(input);
@@ -31,33 +31,33 @@ fn sample(name: &str) -> Vec<u8> {
     fs::read(root().join("sample-logs").join(name)).unwrap()
 }
 
-fn archive(folder: &Path) -> Archive {
-    Archive::at(folder.join("archive"))
+fn archive(directory: &Path) -> Archive {
+    Archive::at(directory.join("archive"))
 }
 
-fn paths(folder: &Path) -> Vec<String> {
-    archive(folder).known_facts().unwrap().into_keys().collect()
+fn paths(directory: &Path) -> Vec<String> {
+    archive(directory).known_facts().unwrap().into_keys().collect()
 }
 
 #[test]
 fn each_log_of_standard_input_is_kept_once() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let (one, other) = (sample("drover-events/quota.jsonl"), sample("drover-events/paused.jsonl"));
     let begun = one.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     // A longer capture of a session replaces a shorter one, before and after another log.
     let states =
         [(&one[..begun], 1), (&one[..], 1), (&other, 2), (&one, 2), (&other, 2), (&one[..begun], 2), (&one, 2)];
     for (log, sessions) in states {
-        assert_eq!(ingest(folder.path(), &["-", "--label", "team=web"], log).status, Some(0));
-        assert_eq!(archive(folder.path()).sums().unwrap().sessions, sessions);
+        assert_eq!(ingest(directory.path(), &["-", "--label", "team=web"], log).status, Some(0));
+        assert_eq!(archive(directory.path()).sums().unwrap().sessions, sessions);
     }
-    let paths = paths(folder.path());
+    let paths = paths(directory.path());
     assert!(paths.iter().all(|path| path == "-" || path.starts_with("-#")), "{paths:?}");
     let expected = tempfile::tempdir().unwrap();
     let files = ["quota", "paused"].map(|it| root().join(format!("sample-logs/drover-events/{it}.jsonl")));
     ingest(expected.path(), &files.each_ref().map(|it| it.to_str().unwrap()), b"");
-    assert_eq!(archive(folder.path()).sums().unwrap(), archive(expected.path()).sums().unwrap());
-    let labels = archive(folder.path()).known_facts().unwrap();
+    assert_eq!(archive(directory.path()).sums().unwrap(), archive(expected.path()).sums().unwrap());
+    let labels = archive(directory.path()).known_facts().unwrap();
     assert!(labels.values().flat_map(|it| &it.sessions).all(|it| it.labels.contains("team=web")));
 }
 
@@ -74,9 +74,9 @@ fn a_longer_capture_replaces_a_shorter_one_in_every_format() {
     for path in logs {
         let log = fs::read(&path).unwrap();
         let half = log.iter().take(log.len() / 2).rposition(|byte| *byte == b'\n').map_or(log.len(), |it| it + 1);
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for part in [&log[..half], &other, &log] {
-            assert_eq!(ingest(folder.path(), &["-"], part).status, Some(0), "{}", path.display());
+            assert_eq!(ingest(directory.path(), &["-"], part).status, Some(0), "{}", path.display());
         }
         // In a file of no name, as standard input has none.
         let expected = tempfile::tempdir().unwrap();
@@ -84,7 +84,7 @@ fn a_longer_capture_replaces_a_shorter_one_in_every_format() {
         fs::write(expected.path().join("b"), &other).unwrap();
         ingest(expected.path(), &["a", "b"], b"");
         assert_eq!(
-            archive(folder.path()).sums().unwrap(),
+            archive(directory.path()).sums().unwrap(),
             archive(expected.path()).sums().unwrap(),
             "{}",
             path.display()
@@ -94,31 +94,31 @@ fn a_longer_capture_replaces_a_shorter_one_in_every_format() {
 
 #[test]
 fn standard_input_without_a_log_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for input in [&b""[..], b"\n \n"] {
-        let ended = ingest(folder.path(), &["-"], input);
+        let ended = ingest(directory.path(), &["-"], input);
         assert_eq!(ended.status, Some(1));
         assert!(ended.stderr.starts_with("agentlogs: standard input: it is empty\n"), "{}", ended.stderr);
         assert!(ended.stderr.ends_with("nothing was written\n"), "{}", ended.stderr);
     }
-    assert!(!folder.path().join("archive").exists());
+    assert!(!directory.path().join("archive").exists());
 }
 
 #[test]
 fn an_empty_list_of_paths_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("list"), "\n\n").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("list"), "\n\n").unwrap();
     for (list, name) in [("-", "standard input"), ("list", "list")] {
-        let ended = ingest(folder.path(), &["--files-from", list], b"");
+        let ended = ingest(directory.path(), &["--files-from", list], b"");
         let expected = format!("agentlogs: --files-from: {name} contains no paths\nnothing was written\n");
         assert_eq!((ended.status, ended.stderr), (Some(1), expected));
     }
-    assert!(!folder.path().join("archive").exists());
+    assert!(!directory.path().join("archive").exists());
     // An existing archive does not change.
-    assert_eq!(ingest(folder.path(), &["-"], &sample("drover-events/quota.jsonl")).status, Some(0));
-    let before = archive(folder.path()).sums().unwrap();
-    let ended = ingest(folder.path(), &["--files-from", "-"], b"");
-    assert_eq!((ended.status, archive(folder.path()).sums().unwrap()), (Some(0), before));
+    assert_eq!(ingest(directory.path(), &["-"], &sample("drover-events/quota.jsonl")).status, Some(0));
+    let before = archive(directory.path()).sums().unwrap();
+    let ended = ingest(directory.path(), &["--files-from", "-"], b"");
+    assert_eq!((ended.status, archive(directory.path()).sums().unwrap()), (Some(0), before));
     assert!(
         ended.stderr.starts_with("agentlogs: --files-from: standard input contains no paths\n"),
         "{}",
@@ -129,72 +129,72 @@ fn an_empty_list_of_paths_is_named() {
 /// A capture is also a source of reports and queries, without an archive.
 #[test]
 fn commands_read_logs_from_standard_input() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for args in [&["report", "sessions", "--format", "csv", "--logs", "-"][..], &["inspect", "-"]] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        command.args(args).current_dir(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(args).current_dir(directory.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(&sample("drover-events/quota.jsonl")).unwrap();
         let output = child.wait_with_output().unwrap();
         let stdout = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && stdout.contains("drover"), "{args:?}: {stdout}");
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 
 #[test]
 fn standard_input_may_be_an_archive() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let tar = crate::containers::tar(&vec![("a/b.jsonl".to_owned(), sample("drover-events/quota.jsonl"))]);
-    let ended = ingest(folder.path(), &["-"], &tar);
+    let ended = ingest(directory.path(), &["-"], &tar);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     assert!(ended.stderr.contains("2  1 auxiliary, 1 parsed\n"), "{}", ended.stderr);
-    assert_eq!(paths(folder.path()), ["-", "-!/a/b.jsonl"]);
+    assert_eq!(paths(directory.path()), ["-", "-!/a/b.jsonl"]);
 }
 
 #[test]
 fn the_paths_of_a_list_are_read() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let logs = ["quota", "paused", "child"].map(|name| (name, sample(&format!("drover-events/{name}.jsonl"))));
     for (name, log) in logs {
-        fs::write(folder.path().join(name), log).unwrap();
+        fs::write(directory.path().join(name), log).unwrap();
     }
     // A file of this name, not standard input.
-    fs::rename(folder.path().join("child"), folder.path().join("-")).unwrap();
-    let sessions = || archive(folder.path()).sums().unwrap().sessions;
-    assert_eq!(ingest(folder.path(), &["--files-from", "-"], b"quota\n\npaused").status, Some(0));
+    fs::rename(directory.path().join("child"), directory.path().join("-")).unwrap();
+    let sessions = || archive(directory.path()).sums().unwrap().sessions;
+    assert_eq!(ingest(directory.path(), &["--files-from", "-"], b"quota\n\npaused").status, Some(0));
     assert_eq!(sessions(), 2);
-    fs::write(folder.path().join("list"), b"-\0quota\0").unwrap();
-    let ended = ingest(folder.path(), &["--files-from", "list", "paused"], b"");
+    fs::write(directory.path().join("list"), b"-\0quota\0").unwrap();
+    let ended = ingest(directory.path(), &["--files-from", "list", "paused"], b"");
     assert_eq!((ended.status, sessions()), (Some(0), 3), "{}", ended.stderr);
     assert!(ended.stderr.contains("3  3 parsed, 2 of them unchanged\n"), "{}", ended.stderr);
     // What is missing is named, and the others are read.
-    let ended = ingest(folder.path(), &["--files-from", "-"], b"one\nquota\ntwo\n");
+    let ended = ingest(directory.path(), &["--files-from", "-"], b"one\nquota\ntwo\n");
     assert_eq!(ended.status, Some(1));
     let expected = "agentlogs: one: no such file or directory\nagentlogs: two: no such file or directory\n";
     assert!(ended.stderr.starts_with(expected), "{}", ended.stderr);
-    let ended = ingest(folder.path(), &["--files-from", "nowhere"], b"");
+    let ended = ingest(directory.path(), &["--files-from", "nowhere"], b"");
     assert_eq!(ended.status, Some(1));
     assert!(ended.stderr.starts_with("agentlogs: nowhere: "), "{}", ended.stderr);
-    let ended = ingest(folder.path(), &["--files-from", "-", "-"], b"quota\n");
+    let ended = ingest(directory.path(), &["--files-from", "-", "-"], b"quota\n");
     assert_eq!(ended.status, Some(2));
     assert_eq!(ended.stderr, "agentlogs: standard input cannot be both a log and the list of --files-from\n");
 }
 
 #[test]
 fn what_is_forgotten_of_an_archive_is_read_again() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let log = ("a.jsonl".to_owned(), sample("drover-events/quota.jsonl"));
-    fs::write(folder.path().join("logs.tar"), crate::containers::tar(&vec![log])).unwrap();
-    let ended = ingest(folder.path(), &["logs.tar"], b"");
+    fs::write(directory.path().join("logs.tar"), crate::containers::tar(&vec![log])).unwrap();
+    let ended = ingest(directory.path(), &["logs.tar"], b"");
     assert!(ended.stderr.contains("2  1 auxiliary, 1 parsed\n"), "{}", ended.stderr);
-    let ended = ingest(folder.path(), &["logs.tar"], b"");
+    let ended = ingest(directory.path(), &["logs.tar"], b"");
     assert!(ended.stderr.contains("2  1 auxiliary, 1 parsed, 2 of them unchanged\n"), "{}", ended.stderr);
     let mut forget = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-    forget.args(["archive", "forget", "*!/a.jsonl", "--archive", "archive"]).current_dir(folder.path());
+    forget.args(["archive", "forget", "*!/a.jsonl", "--archive", "archive"]).current_dir(directory.path());
     let output = forget.output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("deleted 1 file\n"));
-    assert_eq!(paths(folder.path()).len(), 0);
-    ingest(folder.path(), &["logs.tar"], b"");
-    assert_eq!(archive(folder.path()).sums().unwrap().sessions, 1);
+    assert_eq!(paths(directory.path()).len(), 0);
+    ingest(directory.path(), &["logs.tar"], b"");
+    assert_eq!(archive(directory.path()).sums().unwrap().sessions, 1);
 }

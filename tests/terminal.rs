@@ -73,8 +73,8 @@ fn words(command: &str) -> Vec<String> {
 /// No line is wider than the terminal, no word is broken inside, the main measure is there, and one line at most names what is hidden.
 #[test]
 fn rows_fit_every_terminal() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     run(&archive, &["ingest", "sample-logs"], None, &[]);
     for command in commands() {
         let arguments: Vec<&str> = command.iter().map(String::as_str).collect();
@@ -108,8 +108,8 @@ fn rows_fit_every_terminal() {
 /// What a person sees of the demo, at each size.
 #[test]
 fn the_demo_on_terminals() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     run(&archive, &["ingest", "demo"], None, &[]);
     let others = [
         "report cost --by project,session --limit 4",
@@ -169,8 +169,8 @@ fn is_known(word: &str, known: &BTreeSet<String>) -> bool {
 /// rows are printed.
 #[test]
 fn a_terminal_gets_as_many_rows_as_fit_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     run(&archive, &["ingest", "sample-logs"], None, &[]);
     let terminal = Some((120, 50));
     let count = |arguments: &[&str], size| {
@@ -207,8 +207,8 @@ fn a_terminal_gets_as_many_rows_as_fit_it() {
 /// Numbers are abbreviated on a terminal, and exact elsewhere and with `--exact`.
 #[test]
 fn a_terminal_gets_numbers_for_people() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     run(&archive, &["ingest", "sample-logs/claude-transcript"], None, &[]);
     let rows =
         |arguments: &[&str], size| text(&run(&archive, &[&["report", "cost"], arguments].concat(), size, &[]).stdout);
@@ -223,8 +223,8 @@ fn a_terminal_gets_numbers_for_people() {
 /// What is not there is stated, and is no error.
 #[test]
 fn nothing_that_matches_is_a_sentence() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     run(&archive, &["ingest", "sample-logs/claude-transcript"], None, &[]);
     for (arguments, expected) in [
         (&["report", "cost", "--model", "nosuch"][..], "no rows: no session has the model \"nosuch\""),
@@ -244,8 +244,8 @@ fn nothing_that_matches_is_a_sentence() {
 /// A dumb terminal and one whose locale is ASCII get ASCII, except for text of logs. Colours follow the variables and `--color`.
 #[test]
 fn terminals_differ() {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     run(&archive, &["ingest", "sample-logs/claude-transcript"], None, &[]);
     let size = Some((60, 24));
     let rows = |variables: &[(&str, &str)], options: &[&str]| {
@@ -281,8 +281,8 @@ fn the_size_is_that_of_the_terminal() {
     use std::io::Read as _;
     use std::process::Stdio;
 
-    let folder = tempfile::tempdir().unwrap();
-    let archive = folder.path().join("archive");
+    let directory = tempfile::tempdir().unwrap();
+    let archive = directory.path().join("archive");
     run(&archive, &["ingest", "sample-logs/claude-transcript"], None, &[]);
     let rows_of = |columns: &str| {
         // `script` of util-linux runs a command in a pseudo-terminal.
@@ -292,7 +292,7 @@ fn the_size_is_that_of_the_terminal() {
         let mut script = Command::new("script");
         // The working directory of the tests may be gone: `commands` runs in a temporary one.
         script.current_dir(root());
-        script.args(["-qec", &command, "/dev/null"]).env("AGENTLOGS_ARCHIVE", &archive).env("HOME", folder.path());
+        script.args(["-qec", &command, "/dev/null"]).env("AGENTLOGS_ARCHIVE", &archive).env("HOME", directory.path());
         script.env_remove("COLUMNS").env_remove("LINES").env("TERM", "xterm").env_remove("AGENTLOGS_TERMINAL");
         let mut child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
         // Open until the end: `script` writes an end of input into the terminal, which the terminal echoes as `^D`.

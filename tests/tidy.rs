@@ -201,7 +201,7 @@ fn every_query_has_its_help_and_an_order() {
 /// The archive writes only by the functions of `disk.rs`, so that the test of power failures covers every write.
 #[test]
 fn the_archive_writes_by_its_own_functions_only() {
-    let folder = root().join("src/store/archive");
+    let directory = root().join("src/store/archive");
     let writes = [
         "OpenOptions",
         " File::create",
@@ -217,7 +217,7 @@ fn the_archive_writes_by_its_own_functions_only() {
         "::symlink(",
         " symlink(",
     ];
-    for file in walkdir::WalkDir::new(&folder).into_iter().map(|entry| entry.unwrap().into_path()) {
+    for file in walkdir::WalkDir::new(&directory).into_iter().map(|entry| entry.unwrap().into_path()) {
         // `disk/tests/cut.rs` is a test.
         if !file.is_file() || file.ends_with("disk.rs") || file.ends_with("cut.rs") {
             continue;

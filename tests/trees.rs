@@ -87,8 +87,9 @@ fn the_roots_have_the_sums_of_all_sessions() {
 /// Also a child of a child, and a parent that is ingested last; a lake and an export have the same values.
 #[test]
 fn a_child_that_is_ingested_later_counts() {
-    let folder = tempfile::tempdir().unwrap();
-    let (logs, archive, lake) = (folder.path().join("logs"), folder.path().join("archive"), folder.path().join("lake"));
+    let directory = tempfile::tempdir().unwrap();
+    let (logs, archive, lake) =
+        (directory.path().join("logs"), directory.path().join("archive"), directory.path().join("lake"));
     fs::create_dir(&logs).unwrap();
     let ingest = |session: &str, parent: Option<&str>| {
         let second = session.bytes().map(|letter| i64::from(letter - b'a')).sum();

@@ -226,10 +226,10 @@ fn a_copy_that_was_written_again_counts_nothing() {
     let mut failures = Vec::new();
     for sample in texts() {
         let sample = Sample::new(&sample);
-        for folder in ["a-backup", "z-backup"] {
-            let copy = source(&format!("{folder}/{}", sample.path), &written_again(&sample.text));
+        for directory in ["a-backup", "z-backup"] {
+            let copy = source(&format!("{directory}/{}", sample.path), &written_again(&sample.text));
             let both = counted(&reconciled(vec![sample.source.clone(), copy]));
-            failures.extend(difference(&sample.expected, &both).map(|it| format!("{} {folder}: {it}", sample.path)));
+            failures.extend(difference(&sample.expected, &both).map(|it| format!("{} {directory}: {it}", sample.path)));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));

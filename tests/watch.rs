@@ -77,8 +77,8 @@ fn append(path: &Path, text: &str) {
 
 #[test]
 fn appended_lines_and_new_files_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = dunce::canonicalize(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(directory.path()).unwrap();
     let logs = home.join("logs");
     fs::create_dir(&logs).unwrap();
     let (head, last) = transcript();
@@ -116,8 +116,8 @@ fn appended_lines_and_new_files_are_read() {
 /// Verdicts next to a log are read with it, also when they change; imported ones are kept, and get sessions that are read later.
 #[test]
 fn verdicts_are_kept_and_matched_as_logs_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = dunce::canonicalize(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(directory.path()).unwrap();
     let logs = home.join("logs");
     fs::create_dir(&logs).unwrap();
     let (head, last) = transcript();
@@ -157,8 +157,8 @@ fn verdicts_are_kept_and_matched_as_logs_are_read() {
 
 #[test]
 fn files_can_be_checked_from_time_to_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = dunce::canonicalize(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(directory.path()).unwrap();
     let (head, last) = transcript();
     let sessions = home.join(".pi/agent/sessions");
     fs::create_dir_all(&sessions).unwrap();
@@ -176,8 +176,8 @@ fn files_can_be_checked_from_time_to_time() {
 /// A single file is followed too, when it is replaced.
 #[test]
 fn a_file_may_be_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = dunce::canonicalize(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(directory.path()).unwrap();
     let (head, last) = transcript();
     fs::write(home.join("a.jsonl"), &head).unwrap();
     let watch = Watch::start(&home, &["a.jsonl"]);
@@ -191,8 +191,8 @@ fn a_file_may_be_replaced() {
 
 #[test]
 fn what_cannot_be_followed_is_an_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = folder.path();
+    let directory = tempfile::tempdir().unwrap();
+    let home = directory.path();
     for (args, status, part) in [
         (["watch", "missing"].as_slice(), 1, "missing: no such file or directory"),
         (&["watch", "-"], 2, "agentlogs ingest -"),
@@ -209,8 +209,8 @@ fn what_cannot_be_followed_is_an_error() {
 #[cfg(unix)]
 #[test]
 fn a_directory_that_is_made_again_and_a_link_to_another_one_are_followed() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = dunce::canonicalize(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(directory.path()).unwrap();
     let (head, last) = transcript();
     let other = |log: &str, session: &str| log.replace("019", session);
     for directory in ["logs", "a", "b"] {
@@ -239,8 +239,8 @@ fn a_directory_that_is_made_again_and_a_link_to_another_one_are_followed() {
 /// Every command that reads logs states lines that were rejected and files that could not be read.
 #[test]
 fn losses_are_stated() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = dunce::canonicalize(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(directory.path()).unwrap();
     let logs = home.join("logs");
     fs::create_dir(&logs).unwrap();
     let (head, last) = transcript();
@@ -287,8 +287,8 @@ fn losses_are_stated() {
 fn on_a_terminal_the_window_is_used_until_q() {
     use crate::on_a_terminal::Terminal;
 
-    let folder = tempfile::tempdir().unwrap();
-    let home = dunce::canonicalize(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let home = dunce::canonicalize(directory.path()).unwrap();
     let logs = home.join("logs");
     fs::create_dir(&logs).unwrap();
     let (head, last) = transcript();

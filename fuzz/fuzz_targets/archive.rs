@@ -11,16 +11,16 @@ use libfuzzer_sys::fuzz_target;
 
 /// The files of an archive of some samples.
 static FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let archive = Archive::at(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    let archive = Archive::at(directory.path());
     let writer = archive.write().unwrap();
     for source in rules::sources(SAMPLES.iter().take(8).map(|it| rules::parse(it)).collect()) {
         writer.add(source);
     }
     writer.commit().unwrap();
-    let files = walkdir::WalkDir::new(folder.path()).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let files = walkdir::WalkDir::new(directory.path()).sort_by_file_name().into_iter().filter_map(Result::ok);
     let files = files.filter(|it| it.file_type().is_file());
-    files.map(|it| (it.path().strip_prefix(folder.path()).unwrap().to_owned(), fs::read(it.path()).unwrap())).collect()
+    files.map(|it| (it.path().strip_prefix(directory.path()).unwrap().to_owned(), fs::read(it.path()).unwrap())).collect()
 });
 
 fuzz_target!(|damage: (u8, Vec<(u16, u8)>, Option<u16>)| {
@@ -36,15 +36,15 @@ fuzz_target!(|damage: (u8, Vec<(u16, u8)>, Option<u16>)| {
     if let Some(cut) = cut {
         broken.truncate(usize::from(cut));
     }
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for (path, bytes) in FILES.iter() {
-        let path = folder.path().join(path);
+        let path = directory.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
-    fs::write(folder.path().join(name), broken).unwrap();
-    std::os::unix::fs::symlink("generation-1", folder.path().join("current")).unwrap();
-    let archive = Archive::at(folder.path());
+    fs::write(directory.path().join(name), broken).unwrap();
+    std::os::unix::fs::symlink("generation-1", directory.path().join("current")).unwrap();
+    let archive = Archive::at(directory.path());
     // Also writing to it does no harm.
     let _ = archive.check();
     let _ = archive.write().and_then(agentlogs::store::archive::Writer::commit);

@@ -13,8 +13,8 @@ pub mod rules;
 
 /// All sample logs as adapters see them, in a fixed order.
 pub static SAMPLES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sample-logs");
-    let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sample-logs");
+    let files = walkdir::WalkDir::new(directory).sort_by_file_name().into_iter().filter_map(Result::ok);
     let logs = files.filter(|it| it.file_type().is_file() && !it.path().to_string_lossy().ends_with(".meta.json"));
     logs.map(|it| {
         let bytes = std::fs::read(it.path()).unwrap();

@@ -38,15 +38,15 @@ const common = { version, description, license, repository: { type: "git", url: 
 
 /** Writes a package: its package.json, licences, README and files. */
 function write(manifest, readme, files) {
-  const folder = join(out, manifest.name);
+  const directory = join(out, manifest.name);
   for (const [path, from] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    copyFileSync(from, join(folder, path));
-    chmodSync(join(folder, path), 0o755);
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    copyFileSync(from, join(directory, path));
+    chmodSync(join(directory, path), 0o755);
   }
-  for (const licence of ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-NOTICES"]) copyFileSync(join(root, licence), join(folder, licence));
-  writeFileSync(join(folder, "README.md"), readme);
-  writeFileSync(join(folder, "package.json"), `${JSON.stringify({ ...manifest, ...common }, null, 2)}\n`);
+  for (const licence of ["LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-NOTICES"]) copyFileSync(join(root, licence), join(directory, licence));
+  writeFileSync(join(directory, "README.md"), readme);
+  writeFileSync(join(directory, "package.json"), `${JSON.stringify({ ...manifest, ...common }, null, 2)}\n`);
 }
 
 const nameOf = (platform) => `${NAME}-${platform.name}`;

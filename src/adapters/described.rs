@@ -10,7 +10,7 @@ pub use self::description::{
 use self::path::Place;
 use self::session::Session;
 use crate::adapters::engine::api::{Adapter, LoopInput, RecordLoop};
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::probe::Probe;
 use crate::adapters::engine::sessions::Sessions;
 use crate::adapters::engine::{Context, Fold, RecordErrors, RecordKind, fold, fold_from};
@@ -101,13 +101,13 @@ impl Fold for Records {
         if description.records.is_empty() {
             session.record(description, None, &record, line.number, damage);
         } else {
-            let mut places = Places::new(line);
+            let mut line_numbers = LineNumbers::new(line);
             let records = Place::of(&record).list(description.records);
             let migrated_count = description.migrated.map_or(0, |count| count(&records));
             let mut migrated =
                 (migrated_count > 0).then(|| Session::migrated(context, &id, line.number, description.lacks));
             for (index, raw) in records.into_iter().enumerate() {
-                let number = places.line_of(raw);
+                let number = line_numbers.line_of(raw);
                 let Some(inner) = Probe::new(raw.0, "") else { continue };
                 match migrated.as_mut().filter(|_| index < migrated_count) {
                     Some(migrated) => migrated.record(description, Some(&record), &inner, number, damage),
@@ -143,7 +143,7 @@ impl Records {
         let own = match description.session_from {
             SessionFrom::Hash => {
                 let value = Place::of(record).raw(description.session);
-                let directory = self.context.folders.first().map_or("", String::as_str);
+                let directory = self.context.directories.first().map_or("", String::as_str);
                 let hashed = || hashed_id(format!("{directory}\n{:016x}", hash_of_document(value.0)).as_bytes());
                 (!value.is_empty() || self.current.is_none()).then(|| hashed().into())
             }
@@ -152,7 +152,7 @@ impl Records {
         let from_path = || match description.session_from {
             SessionFrom::Record | SessionFrom::Hash => None,
             SessionFrom::File => self.context.file_name.clone(),
-            SessionFrom::Directory => self.context.folders.first().cloned(),
+            SessionFrom::Directory => self.context.directories.first().cloned(),
         };
         let own = own.map(std::borrow::Cow::into_owned);
         own.or_else(|| self.current.clone()).or_else(from_path).unwrap_or_else(|| hashed_id(line.bytes))

@@ -22,7 +22,7 @@
 //! views                computed tables for SQL
 //! present              frames as text
 //!
-//! measure              how fast this machine reads logs
+//! throughput           how fast this machine reads logs
 //! session_ends         when sessions ended
 //! working_directories  where sessions ran
 //! ```
@@ -40,7 +40,6 @@ pub mod export;
 pub mod failures;
 mod integrity;
 pub mod limits;
-pub mod measure;
 pub mod outcomes;
 pub mod overview;
 pub mod present;
@@ -53,6 +52,7 @@ pub mod shipped;
 pub mod show;
 mod skills;
 pub mod statusline;
+pub mod throughput;
 pub mod views;
 pub mod waste;
 pub mod working_directories;

@@ -132,8 +132,8 @@ mod tests {
     /// Version 2 of the format of RFC 8536: no transitions, and a rule at the end.
     #[test]
     fn a_file_of_rules_needs_no_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("localtime");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("localtime");
         let header =
             [b"TZif2".as_slice(), &[0; 15], &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 4]];
         let header = header.concat();

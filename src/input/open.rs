@@ -184,8 +184,8 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("meta.json");
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("meta.json");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         assert_eq!(open(&pipe, Limit::Usual).unwrap_err().to_string(), "not a regular file");
         assert_eq!(read_file(&pipe, 1000).unwrap_err().to_string(), "not a regular file");

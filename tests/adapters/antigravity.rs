@@ -21,8 +21,8 @@ fn tables(files: &[(&str, &str)]) -> Tables {
 fn both_transcripts_are_one_session() {
     let sample = root().join("sample-logs/antigravity-transcript/parallel-calls-edit-and-subagent.jsonl");
     let full = std::fs::read_to_string(sample).unwrap();
-    let folder = "/home/u/.gemini/antigravity-cli/brain/5b1f0e52-1c4d-4e0f-9a53-0c7c1d2e3f40/.system_generated/logs";
-    let (full_path, cut_path) = (format!("{folder}/transcript_full.jsonl"), format!("{folder}/transcript.jsonl"));
+    let directory = "/home/u/.gemini/antigravity-cli/brain/5b1f0e52-1c4d-4e0f-9a53-0c7c1d2e3f40/.system_generated/logs";
+    let (full_path, cut_path) = (format!("{directory}/transcript_full.jsonl"), format!("{directory}/transcript.jsonl"));
     let cut = full.replace("File Path: `file:///work/shop/parser.py`", "<truncated 2 lines>");
     let counts = |files: &[(&str, &str)]| {
         let tables = tables(files);

@@ -76,10 +76,10 @@ fn a_fork_counts_its_own_messages() {
 
 #[test]
 fn of_two_states_of_the_settings_the_larger_one_counts() {
-    let state = |folder: &str, tokens| {
+    let state = |directory: &str, tokens| {
         let mut files = session(FIRST, None, &first(), tokens);
         for file in &mut files {
-            file.path = format!("/{folder}{}", file.path);
+            file.path = format!("/{directory}{}", file.path);
         }
         files
     };

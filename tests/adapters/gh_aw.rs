@@ -50,33 +50,33 @@ fn spent(tables: &Tables) -> Vec<(&str, Option<i64>)> {
 
 #[test]
 fn requests_of_a_proxy_complete_the_session_of_their_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = folder.path().join("run-7");
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run-7");
     write(&run.join("sandbox/firewall/logs/api-proxy-logs/token-usage.jsonl"), &requests(""));
-    assert_eq!(spent(&read(folder.path())), [("gh-aw", Some(49))]);
+    assert_eq!(spent(&read(directory.path())), [("gh-aw", Some(49))]);
     // The same requests in another directory.
     write(&run.join("usage/agent/token_usage.jsonl"), &requests(r#","aic":0.5"#));
-    assert_eq!(spent(&read(folder.path())), [("gh-aw", Some(49))]);
+    assert_eq!(spent(&read(directory.path())), [("gh-aw", Some(49))]);
     // Without the description of the run, nothing shows whose requests they are.
     write(&run.join("sandbox/agent/logs/a.jsonl"), &transcript("a", &[(1, 10, 5), (3, 20, 6)]));
-    assert_eq!(spent(&read(folder.path())), [("claude", Some(41)), ("gh-aw", Some(49))]);
+    assert_eq!(spent(&read(directory.path())), [("claude", Some(41)), ("gh-aw", Some(49))]);
     write(&run.join("aw_info.json"), RUN);
-    let tables = read(folder.path());
+    let tables = read(directory.path());
     assert_eq!(spent(&tables), [("claude", Some(49))]);
     let grains: Vec<_> = tables.turns.iter().map(|row| row.turn.tokens.get().total()).collect();
     assert_eq!(grains, [Some(15), Some(26), Some(8)]);
     // A second session of the run: both logs have their own counts.
     write(&run.join("sandbox/agent/logs/b.jsonl"), &transcript("b", &[(2, 7, 1)]));
-    assert_eq!(spent(&read(folder.path())), [("claude", Some(41)), ("claude", Some(8))]);
+    assert_eq!(spent(&read(directory.path())), [("claude", Some(41)), ("claude", Some(8))]);
 }
 
 /// Without a description of the run, the sizes of the first responses show whose requests they are.
 #[test]
 fn requests_of_a_proxy_belong_to_the_session_with_the_same_responses() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let log = [(1, 10, 5), (2, 30, 4), (3, 20, 6)];
     let requests = log.map(|(number, input, output)| request(number, "claude-sonnet-4-5", input, output, ""));
-    write(&folder.path().join("token-usage.jsonl"), &requests.join("\n"));
-    write(&folder.path().join("a.jsonl"), &transcript("a", &log));
-    assert_eq!(spent(&read(folder.path())), [("claude", Some(75))]);
+    write(&directory.path().join("token-usage.jsonl"), &requests.join("\n"));
+    write(&directory.path().join("a.jsonl"), &transcript("a", &log));
+    assert_eq!(spent(&read(directory.path())), [("claude", Some(75))]);
 }

@@ -27,10 +27,11 @@ fn a_sample_in_an_archive_is_the_same_as_in_a_document() {
         let name = format!("samples/fence-1_epoch_{}.json", sample["epoch"]);
         members.push((name, serde_json::to_vec_pretty(sample).unwrap()));
     }
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let read = |name: &str, bytes: &[u8]| {
-        fs::write(folder.path().join(name), bytes).unwrap();
-        let options = Options { roots: vec![folder.path().join(name)], content: Retention::None, ..Options::default() };
+        fs::write(directory.path().join(name), bytes).unwrap();
+        let options =
+            Options { roots: vec![directory.path().join(name)], content: Retention::None, ..Options::default() };
         ingest::read(&options, &std::collections::BTreeMap::new(), &Progress::default()).sources
     };
     let archive = read("2026-05-12T20-27-36-04-00_fence_posts_Ta1.eval", &containers::zip(&members));

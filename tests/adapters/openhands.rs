@@ -200,15 +200,15 @@ fn parent_and_child() -> (Vec<Source>, Vec<Source>) {
             &said(2, "agent", &format!(r#"{},"llm_response_id":"r2""#, text("Done."))),
         ),
     ];
-    let folder = format!("{PARENT}/subagents/{CHILD}");
+    let directory = format!("{PARENT}/subagents/{CHILD}");
     let child = vec![
         file(
-            &format!("{folder}/base_state.json"),
+            &format!("{directory}/base_state.json"),
             &state(CHILD, &[saved("agent", SONNET, &[("s1", 500, 20, 0, 0.005)])]),
         ),
-        file(&format!("{folder}/events/event-00000-e0.json"), &said(0, "user", &text("Look"))),
+        file(&format!("{directory}/events/event-00000-e0.json"), &said(0, "user", &text("Look"))),
         file(
-            &format!("{folder}/events/event-00001-e1.json"),
+            &format!("{directory}/events/event-00001-e1.json"),
             &said(1, "agent", &format!(r#"{},"llm_response_id":"s1""#, text("Seen."))),
         ),
     ];

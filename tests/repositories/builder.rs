@@ -211,19 +211,19 @@ impl Builder {
 
 /// An archive in a directory, with the program that changes it.
 pub struct Scans {
-    pub folder: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
 }
 
 impl Scans {
     /// A new archive, with one session that ran elsewhere.
     pub fn new() -> Self {
-        let scans = Self { folder: tempfile::tempdir().unwrap() };
+        let scans = Self { directory: tempfile::tempdir().unwrap() };
         scans.run(&["ingest", crate::root().join("sample-logs/drover-events").to_str().unwrap()]);
         scans
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     pub fn archive(&self) -> PathBuf {
@@ -285,8 +285,8 @@ pub fn text(bytes: &[u8]) -> String {
 
 /// The repository and the pull requests of docs/git.md.
 #[cfg(unix)]
-pub fn demo(folder: &Path) {
-    let mut shop = Builder::new(&folder.join("shop"));
+pub fn demo(directory: &Path) {
+    let mut shop = Builder::new(&directory.join("shop"));
     let cart = "let total = price * count;\nlet taxes = total / 10;\n";
     let fixed = "let total = price * count;\nlet taxes = total / 5;\nlet sum = total + taxes;\n";
     let summed = "let total = price * count;\nlet taxes = total / 5;\nlet sum = (total + taxes).round();\n";
@@ -297,5 +297,5 @@ pub fn demo(folder: &Path) {
     shop.commit("main", "2026-11-06T10:00:00Z", "Round the sum (#13)", &[("src/cart.rs", Some(summed))]);
     let requests = r#"[{"number": 12, "url": "https://github.com/acme/shop/pull/12", "state": "MERGED", "headRefName": "fix-taxes",
         "mergedAt": "2026-11-04T10:00:00Z"}]"#;
-    fs::write(folder.join("requests.json"), requests).unwrap();
+    fs::write(directory.join("requests.json"), requests).unwrap();
 }

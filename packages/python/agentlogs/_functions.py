@@ -123,9 +123,9 @@ def read(
         arguments += _option(name, value)
     for key, label in (labels or {}).items():
         arguments += ["--label", f"{key}={label}"]
-    with tempfile.TemporaryDirectory(prefix="agentlogs-") as folder:
-        run([*arguments, "--", folder])
-        return Table(Path(folder, f"{table}.arrows").read_bytes())
+    with tempfile.TemporaryDirectory(prefix="agentlogs-") as directory:
+        run([*arguments, "--", directory])
+        return Table(Path(directory, f"{table}.arrows").read_bytes())
 
 
 def query(sql: str, source: StrPath | Iterable[StrPath] | None = None) -> Table:

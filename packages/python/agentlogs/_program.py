@@ -27,8 +27,8 @@ def program() -> str:
     user = sysconfig.get_preferred_scheme("user")
     # `pip install --target DIR` writes DIR/bin next to DIR/agentlogs.
     target = Path(__file__).parent.parent / ("Scripts" if sys.platform == "win32" else "bin")
-    for folder in (sysconfig.get_path("scripts"), target, sysconfig.get_path("scripts", scheme=user)):
-        path = Path(folder, name)
+    for directory in (sysconfig.get_path("scripts"), target, sysconfig.get_path("scripts", scheme=user)):
+        path = Path(directory, name)
         if path.is_file():
             return str(path)
     if found := shutil.which("agentlogs"):

@@ -68,8 +68,8 @@ def check_functions(logs: str, archive: str) -> None:
     assert answer.to_pylist() == answer.to_pylist() and repr(answer).startswith("<agentlogs.Table of ")
     check_html(archive)
 
-    with tempfile.TemporaryDirectory() as folder:
-        other = Path(folder, "other")
+    with tempfile.TemporaryDirectory() as directory:
+        other = Path(directory, "other")
         summary = agentlogs.ingest([Path(logs, "pi-session")], archive=other, labels={"suite": "a b", "n": "1"}, redact=True)
         assert "sessions" in summary, summary
         labels = {label for session in agentlogs.read(other, "sessions").to_pylist() for label in session["labels"]}

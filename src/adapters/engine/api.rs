@@ -92,13 +92,13 @@ pub struct Context {
     /// The name of the file, for runtimes that name a session by it.
     pub file_name: Option<String>,
     /// The session's id in the name of the file's directory, for logs that have the same name in each session.
-    pub folder_id: Option<String>,
+    pub directory_id: Option<String>,
     /// The name of the agent's directory, below that of the session.
     pub agent_id: Option<String>,
     /// The name of the archive that contains the log.
     pub archive_name: Option<String>,
     /// The names of the directories that contain the log, the innermost first, and no more than four.
-    pub folders: Vec<String>,
+    pub directories: Vec<String>,
 }
 
 impl Context {
@@ -111,10 +111,10 @@ impl Context {
             content,
             file_id: file_id::id_of(path),
             file_name: file_id::name_of(path),
-            folder_id: file_id::folder_id_of(path),
+            directory_id: file_id::directory_id_of(path),
             agent_id: file_id::agent_id_of(path),
             archive_name: file_id::archive_name_of(path),
-            folders: file_id::folders_of(path),
+            directories: file_id::directories_of(path),
         }
     }
 }

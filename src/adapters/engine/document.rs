@@ -5,13 +5,13 @@ use crate::json::lines::Line;
 
 /// Counts lines from one value of a document to the next, each byte once.
 #[derive(Debug)]
-pub(crate) struct Places<'a> {
+pub(crate) struct LineNumbers<'a> {
     document: Line<'a>,
     at: usize,
     number: i64,
 }
 
-impl<'a> Places<'a> {
+impl<'a> LineNumbers<'a> {
     /// Starts at the beginning of a document.
     pub(crate) const fn new(document: Line<'a>) -> Self {
         Self { document, at: 0, number: document.number }
@@ -38,8 +38,8 @@ mod tests {
     fn values_are_found_on_their_lines() {
         let bytes = b"[\n {\"a\": 1},\n\n {\"b\":\n 2}, {\"c\": 3}\n]";
         let values: Vec<Raw<'_>> = crate::json::from_slice(bytes).unwrap();
-        let mut places = Places::new(Line { number: 10, bytes });
-        assert_eq!(values.iter().map(|it| places.line_of(*it)).collect::<Vec<_>>(), [11, 13, 14]);
-        assert_eq!(places.line_of(values[0]), 14);
+        let mut line_numbers = LineNumbers::new(Line { number: 10, bytes });
+        assert_eq!(values.iter().map(|it| line_numbers.line_of(*it)).collect::<Vec<_>>(), [11, 13, 14]);
+        assert_eq!(line_numbers.line_of(values[0]), 14);
     }
 }

@@ -33,18 +33,18 @@ pub(crate) fn id_of(path: &str) -> Option<String> {
 
 /// The last UUID in the name of the file's directory, or the milliseconds that are its name. The directory of an agent is below
 /// that of the session.
-pub(crate) fn folder_id_of(path: &str) -> Option<String> {
-    let mut folders = path.rsplit(['/', '\\']).skip(1);
-    let folder = if agent_id_of(path).is_some() { folders.nth(2)? } else { folders.next()? };
-    let is_time = folder.len() == 13 && folder.bytes().all(|byte| byte.is_ascii_digit());
-    if is_time { Some(folder.to_owned()) } else { id_of(folder) }
+pub(crate) fn directory_id_of(path: &str) -> Option<String> {
+    let mut directories = path.rsplit(['/', '\\']).skip(1);
+    let directory = if agent_id_of(path).is_some() { directories.nth(2)? } else { directories.next()? };
+    let is_time = directory.len() == 13 && directory.bytes().all(|byte| byte.is_ascii_digit());
+    if is_time { Some(directory.to_owned()) } else { id_of(directory) }
 }
 
 /// The name of an agent's directory.
 pub(crate) fn agent_id_of(path: &str) -> Option<String> {
-    let mut folders = path.rsplit(['/', '\\']).skip(1);
-    let folder = folders.next()?;
-    (folders.next()? == "subagents").then(|| folder.to_owned())
+    let mut directories = path.rsplit(['/', '\\']).skip(1);
+    let directory = directories.next()?;
+    (directories.next()? == "subagents").then(|| directory.to_owned())
 }
 
 /// The name of the archive that contains the log at `path`, without its extension.
@@ -56,9 +56,9 @@ pub(crate) fn archive_name_of(path: &str) -> Option<String> {
 }
 
 /// The names of the directories that contain the log at `path`, the innermost first.
-pub(crate) fn folders_of(path: &str) -> Vec<String> {
-    let folders = path.rsplit(['/', '\\']).skip(1).take(MAX_FOLDERS);
-    folders.filter(|folder| !folder.is_empty()).map(str::to_owned).collect()
+pub(crate) fn directories_of(path: &str) -> Vec<String> {
+    let directories = path.rsplit(['/', '\\']).skip(1).take(MAX_FOLDERS);
+    directories.filter(|directory| !directory.is_empty()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_named_after_a_session_names_it() {
-        let id = |path: &str| folder_id_of(path);
+        let id = |path: &str| directory_id_of(path);
         let uuid = "0b7d3c58-7d2e-4c39-9f6a-1f2b3c4d5e6f";
         assert_eq!(id(&format!("/a/session_{uuid}/wire.jsonl")).as_deref(), Some(uuid));
         assert_eq!(id(r"C:\tasks\1790000000000\ui_messages.json").as_deref(), Some("1790000000000"));

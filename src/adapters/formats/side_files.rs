@@ -24,11 +24,11 @@ const MAX_LEVELS: usize = 4;
 pub(crate) fn is_in_side_directory(path: &str) -> bool {
     let mut parts = path.rsplit(['/', '\\']);
     let name = parts.next().unwrap_or_default();
-    let folders: Vec<&str> = parts.take(MAX_LEVELS + 1).collect();
+    let directories: Vec<&str> = parts.take(MAX_LEVELS + 1).collect();
     let is_of = |outer: &str, inner: &str| {
-        folders.iter().enumerate().any(|(level, folder)| {
-            let is_outer = outer.is_empty() || folders.get(level + 1) == Some(&outer);
-            *folder == inner && is_outer
+        directories.iter().enumerate().any(|(level, directory)| {
+            let is_outer = outer.is_empty() || directories.get(level + 1) == Some(&outer);
+            *directory == inner && is_outer
         })
     };
     NAMES.contains(&name) || DIRECTORIES.iter().any(|(outer, inner)| is_of(outer, inner))

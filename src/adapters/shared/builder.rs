@@ -424,10 +424,10 @@ pub(super) mod tests {
             content: Retention::None,
             file_id: None,
             file_name: None,
-            folder_id: None,
+            directory_id: None,
             agent_id: None,
             archive_name: None,
-            folders: Vec::new(),
+            directories: Vec::new(),
         };
         Builder::new(&context, "s", 1)
     }

@@ -45,8 +45,8 @@ mod tests {
 
     #[test]
     fn the_lines_around_a_line_are_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.jsonl");
         std::fs::write(&path, "one\ntwo\nthree\nfour\n").unwrap();
         let numbers = |line: i64| around(&path, line).into_iter().map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!((numbers(1), numbers(3), numbers(4)), (vec![1, 2], vec![2, 3, 4], vec![3, 4]));

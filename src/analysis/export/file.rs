@@ -58,10 +58,10 @@ pub fn write_file(path: &Path, access: Access, write: impl FnOnce(&mut dyn Write
     if path.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // These errors are clearer than those of `tempfile`.
-    if !fs::metadata(folder)?.is_dir() {
-        return Err(io::Error::other(format!("{} is a file, not a directory", folder.display())));
+    if !fs::metadata(directory)?.is_dir() {
+        return Err(io::Error::other(format!("{} is a file, not a directory", directory.display())));
     }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".agentlogs-");
@@ -72,7 +72,7 @@ pub fn write_file(path: &Path, access: Access, write: impl FnOnce(&mut dyn Write
     #[cfg(not(unix))]
     let _ = access;
     // The error of `tempfile` names the temporary file.
-    let temporary = builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
+    let temporary = builder.tempfile_in(directory).map_err(|error| io::Error::from(error.kind()))?;
     let (file, temporary) = temporary.into_parts();
     write_all(file, write)?;
     temporary.persist(path).map_err(|error| error.error)
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn a_file_is_written_whole_or_not_at_all() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a");
         write_file(&path, Access::Umask, |out| out.write_all(b"whole")).unwrap();
         let failed = write_file(&path, Access::Umask, |out| {
             out.write_all(b"half")?;
@@ -124,16 +124,16 @@ mod tests {
             (failed.unwrap_err().to_string(), fs::read(&path).unwrap()),
             ("no more".to_owned(), b"whole".to_vec())
         );
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(write_file(folder.path(), Access::Umask, |_| Ok(())).is_err());
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        assert!(write_file(directory.path(), Access::Umask, |_| Ok(())).is_err());
     }
 
     #[cfg(unix)]
     #[test]
     fn a_link_is_not_followed_and_text_is_for_its_owner() {
         use std::os::unix::fs::{PermissionsExt, symlink};
-        let folder = tempfile::tempdir().unwrap();
-        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
+        let directory = tempfile::tempdir().unwrap();
+        let (target, link) = (directory.path().join("target"), directory.path().join("link"));
         fs::write(&target, "mine").unwrap();
         for to in [&*target, Path::new("/missing/target")] {
             symlink(to, &link).unwrap();

@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn only_an_intact_file_with_the_same_key_is_used() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = folder.path().join("cache");
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path().join("cache");
         let key = Key::new(Path::new("/no/archive"), "generation-1".to_owned(), "2026-10-05".to_owned(), "UTC");
         let window = CachedWindow {
             name: "five_hour".to_owned(),

@@ -107,26 +107,26 @@ mod tests {
 
     #[test]
     fn a_session_with_its_subagents() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.jsonl");
         fs::write(&path, [response(1, 0, false), response(2, 5000, false), response(3, 9, true)].concat()).unwrap();
         let catalog = Catalog::built_in();
         let alone = session(&path, Some("a"), catalog);
         assert_eq!((alone.context_tokens, alone.is_lower_bound), (Some(6000), false));
-        fs::create_dir_all(folder.path().join("a/subagents")).unwrap();
-        fs::write(folder.path().join("a/subagents/agent-1.jsonl"), response(4, 0, true)).unwrap();
+        fs::create_dir_all(directory.path().join("a/subagents")).unwrap();
+        fs::write(directory.path().join("a/subagents/agent-1.jsonl"), response(4, 0, true)).unwrap();
         let with_subagent = session(&path, Some("a"), catalog);
         assert!(with_subagent.cost_usd > alone.cost_usd && alone.cost_usd > Some(0.0), "{alone:?} {with_subagent:?}");
         let other = session(&path, Some("b"), catalog);
         assert_eq!((other.cost_usd, other.context_tokens), (None, Some(6000)));
         assert_eq!(session(&path, None, catalog), with_subagent);
-        assert_eq!(session(&folder.path().join("missing"), None, catalog), Session::default());
+        assert_eq!(session(&directory.path().join("missing"), None, catalog), Session::default());
     }
 
     #[test]
     fn of_a_large_log_only_the_end_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.jsonl");
         let filler = format!("{{\"type\":\"user\",\"sessionId\":\"a\",\"text\":\"{}\"}}\n", "x".repeat(4_000_000));
         let log = [response(1, 0, false), filler.repeat(5), response(2, 5000, false), response(3, 7, true)].concat();
         fs::write(&path, log).unwrap();

@@ -68,7 +68,7 @@ pub struct Usage {
 /// When the archive cannot be read.
 pub fn usage(archive: &Archive, cache: Option<&Path>, question: &Question<'_>) -> Result<Usage, Error> {
     let Some(stamp) = archive.stamp()? else { return Ok(Usage::default()) };
-    let key = Key::new(archive.folder(), stamp, question.now.date().to_string(), question.timezone);
+    let key = Key::new(archive.directory(), stamp, question.now.date().to_string(), question.timezone);
     let found = cache.and_then(|directory| Cached::read(directory, &key));
     let mut is_new = found.is_none();
     let mut cached = match found {

@@ -155,7 +155,7 @@ impl Merged {
 
 /// Keeps intact data, and reads the sources with damaged data again.
 fn repair(archive: &Archive, reading: &Reading, settings: &Settings) -> anyhow::Result<Outcome> {
-    let options = options(Vec::new(), Some(archive.folder().to_owned()), reading, settings)?;
+    let options = options(Vec::new(), Some(archive.directory().to_owned()), reading, settings)?;
     let Repair { writer, problems, lost, is_incomplete } = archive.repair()?;
     state_problems(archive, &problems);
     let mut outcome = if is_incomplete { Outcome::NotAllDone } else { Outcome::Done };
@@ -224,7 +224,7 @@ fn check(archive: &Archive) -> anyhow::Result<Outcome> {
     };
     state_problems(archive, &checked.problems);
     if !checked.problems.is_empty() {
-        let option = option_of_directory(archive.folder());
+        let option = option_of_directory(archive.directory());
         say(&format!("`agentlogs archive repair{option}` keeps the intact data, and reads the other logs again"));
     }
     let is_counted = checked.sources > 0 || checked.problems.is_empty();
@@ -283,8 +283,8 @@ mod tests {
 
     #[test]
     fn the_file_of_a_source_is_found_whatever_its_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let wow = folder.path().join("wow!");
+        let directory = tempfile::tempdir().unwrap();
+        let wow = directory.path().join("wow!");
         fs::create_dir(&wow).unwrap();
         for name in ["a.jsonl", "b.tar"] {
             fs::write(wow.join(name), "x").unwrap();

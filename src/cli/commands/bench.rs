@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use agentlogs::analysis::measure::{self, Measured};
 use agentlogs::analysis::present::Roles;
+use agentlogs::analysis::throughput::{self, Measured};
 use agentlogs::input::discover;
 use polars::prelude::*;
 
@@ -19,7 +19,7 @@ const PARSE: &str = "parse_gb_per_second";
 
 pub fn run(args: &Bench, settings: &Settings) -> anyhow::Result<Outcome> {
     start_threads(None)?;
-    let run = measure::run(&args.paths, settings.formats);
+    let run = throughput::run(&args.paths, settings.formats);
     run.errors.iter().for_each(complain_of_path);
     let source = DataSource { logs: args.paths.clone(), ..DataSource::default() };
     Losses::of(&run.read_sources).state_of_logs(&source);

@@ -129,7 +129,7 @@ fn scan_one(root: &Path, known: &Histories, histories: &mut Vec<History>, option
 /// Writes histories that follow from those in `known`: see [`Archive::write_histories`].
 fn write(archive: &Archive, known: &Histories, histories: &[History]) -> anyhow::Result<bool> {
     if archive.is_being_written() {
-        say(&format!("waiting for another process that writes {}", archive.folder().display()));
+        say(&format!("waiting for another process that writes {}", archive.directory().display()));
     }
     Ok(archive.write_histories(known, histories)?)
 }

@@ -37,7 +37,7 @@ pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
         return Ok(Outcome::NotAllDone);
     }
     let archive = settings.archive(args.archive.archive, names_paths)?;
-    let options = options(paths, Some(archive.folder().to_owned()), &reading, settings)?;
+    let options = options(paths, Some(archive.directory().to_owned()), &reading, settings)?;
     options.roots.iter().filter(|path| is_pipe(path)).for_each(|path| {
         say(&format!("{} is a pipe; reading until its writer closes it", path.display()));
     });
@@ -93,7 +93,7 @@ fn named_paths(mut paths: Vec<PathBuf>, list: Option<&Path>) -> anyhow::Result<V
 /// When the archive cannot be written.
 pub fn read_into(archive: &Archive, mut options: Options) -> anyhow::Result<Option<Ingested>> {
     if archive.is_being_written() {
-        say(&format!("waiting for another process that writes {}", archive.folder().display()));
+        say(&format!("waiting for another process that writes {}", archive.directory().display()));
     }
     let progress = Progress::default();
     let find = || (Instant::now(), watched(Stage::Reading(&progress), || ingest::find(&options)));

@@ -40,7 +40,7 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
         );
         start_threads(None)?;
     } else {
-        let options = options(paths.clone(), Some(archive.folder().to_owned()), &Reading::default(), settings)?;
+        let options = options(paths.clone(), Some(archive.directory().to_owned()), &Reading::default(), settings)?;
         show_newest(&options, &archive, now, settings);
         let read = match explained(read_into(&archive, options), &archive) {
             Err(error) if is_not_writable(&error) => return without_archive(&error, paths, now, &archive, settings),
@@ -164,9 +164,9 @@ pub fn look(archive: &Archive, settings: &Settings) -> Look {
 /// The given one.
 pub fn explained<T>(result: anyhow::Result<T>, archive: &Archive) -> anyhow::Result<T> {
     result.or_else(|error| {
-        let folder = archive.folder().display();
+        let directory = archive.directory().display();
         let again =
-            format!("this writes it again from the logs that still exist: mv {folder} {folder}.old && agentlogs");
+            format!("this writes it again from the logs that still exist: mv {directory} {directory}.old && agentlogs");
         let remedy = match error.downcast_ref::<archive::Error>() {
             Some(error @ archive::Error::Version { .. }) if !error.is_of_newer_program() => again,
             Some(archive::Error::Unrepairable(_)) => again,

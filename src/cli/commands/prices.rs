@@ -198,6 +198,6 @@ fn import(archive: &Archive, file: Option<&Path>, clear: bool) -> anyhow::Result
     let catalog = Catalog::built_in().under(entries.clone());
     writer.write_own_prices(&Table { kind: agentlogs::prices::TableKind::JsonLines, entries, skipped: 0 })?;
     let cost = writer.commit()?.sums.cost_usd.unwrap_or_default();
-    say(&format!("{} now costs {}; {}", archive.folder().display(), exact_dollars(cost), about(&catalog)));
+    say(&format!("{} now costs {}; {}", archive.directory().display(), exact_dollars(cost), about(&catalog)));
     Ok(())
 }

@@ -169,9 +169,9 @@ fn open_as_stored(
 /// The given one.
 pub fn advised<T>(result: anyhow::Result<T>, is_implicit: bool) -> anyhow::Result<T> {
     result.map_err(|error| match error.downcast_ref::<archive::Error>() {
-        Some(archive::Error::Missing(folder)) if is_implicit => anyhow::anyhow!(
+        Some(archive::Error::Missing(directory)) if is_implicit => anyhow::anyhow!(
             "{}: no archive here yet; `agentlogs` reads the logs of this machine into your own, `agentlogs ingest PATH` other logs",
-            folder.display()
+            directory.display()
         ),
         _ => error,
     })

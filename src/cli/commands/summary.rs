@@ -207,7 +207,7 @@ pub fn report_damage(archive: &Archive, written: &Written) -> Outcome {
 
 /// Prints the problems of an archive, with the commands that are for it.
 pub fn state_problems(archive: &Archive, problems: &[Problem]) {
-    let option = option_of_directory(archive.folder());
+    let option = option_of_directory(archive.directory());
     for problem in problems {
         complain(format_args!("{}", with_options(&problem.to_string(), &option)));
     }
@@ -215,7 +215,7 @@ pub fn state_problems(archive: &Archive, problems: &[Problem]) {
 
 /// Prints what an archive contains.
 pub fn contents(archive: &Archive, sums: &Sums) {
-    say(&format!("{} now contains", archive.folder().display()));
+    say(&format!("{} now contains", archive.directory().display()));
     line("sessions", &grouped(sums.sessions), "");
     // Logs that give only the sums of a session have tokens, but no turns.
     let is_unknown = sums.turns == 0 && sums.tokens > 0;

@@ -54,7 +54,7 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
         say(&format!("watching for them every {} seconds", CHECK_PLACES.as_secs()));
     }
     // The first update comes after the watches, so that no change between them is missed.
-    let mut watcher = Watcher::new(&roots, archive.folder(), args.poll.map(Duration::from_secs));
+    let mut watcher = Watcher::new(&roots, archive.directory(), args.poll.map(Duration::from_secs));
     let mut view = View {
         archive: &archive,
         settings,
@@ -106,7 +106,7 @@ fn update(roots: &[PathBuf], args: &Watch, view: &mut View<'_>, is_first: bool) 
     if roots.is_empty() {
         return Ok(start);
     }
-    let options = options(roots.to_vec(), Some(view.archive.folder().to_owned()), &args.reading, view.settings)?;
+    let options = options(roots.to_vec(), Some(view.archive.directory().to_owned()), &args.reading, view.settings)?;
     let Some(run) = explained(read_into(view.archive, options), view.archive)? else {
         return Ok(Instant::now() + start.elapsed());
     };

@@ -20,9 +20,9 @@ fn known(sources: &[Source]) -> BTreeMap<String, FileStamp> {
 
 #[test]
 fn a_file_is_read_again_only_when_there_may_be_more_to_it() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.jsonl"), LOG).unwrap();
-    let options = options(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.jsonl"), LOG).unwrap();
+    let options = options(directory.path());
     let first = read(&options, &BTreeMap::new(), &Progress::default()).sources;
     let unchanged = |change: fn(&mut Source)| {
         let mut sources = first.clone();
@@ -36,13 +36,13 @@ fn a_file_is_read_again_only_when_there_may_be_more_to_it() {
 
 #[test]
 fn a_sidecar_is_of_the_log_of_its_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
     write("run.meta.json", r#"{"labels":{"of":"run"}}"#);
     for name in ["run", "run.jsonl", "run.retry.jsonl", "run.json.zst", "run.txt.gz", "run.out"] {
         write(name, LOG);
     }
-    let mut sources = read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources;
+    let mut sources = read(&options(directory.path()), &BTreeMap::new(), &Progress::default()).sources;
     sources.retain(|it| it.sessions.iter().any(|it| it.labels.contains("of=run")));
     let mut names: Vec<_> = sources.iter().filter_map(|it| it.path.rsplit(['/', '\\']).next()).collect();
     names.sort_unstable();
@@ -52,9 +52,9 @@ fn a_sidecar_is_of_the_log_of_its_name() {
 /// Gemini CLI keeps the directory of a project in a file beside the directory of its chats.
 #[test]
 fn a_project_root_is_the_directory_of_the_chats_beside_it() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
+        let path = directory.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
@@ -70,7 +70,7 @@ fn a_project_root_is_the_directory_of_the_chats_beside_it() {
     write("tmp/web/chats/s1/s2.jsonl", &chat("s2"));
     write("tmp/web/other/session-3.jsonl", &chat("s3"));
     write("tmp/shop/chats/session-4.jsonl", &chat("s4"));
-    let sources = read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources;
+    let sources = read(&options(directory.path()), &BTreeMap::new(), &Progress::default()).sources;
     let root = sources.iter().find(|source| source.path.ends_with(".project_root")).unwrap();
     assert_eq!(root.status, SourceStatus::Auxiliary);
     let sessions = sources.iter().flat_map(|source| &source.sessions);
@@ -82,11 +82,11 @@ fn a_project_root_is_the_directory_of_the_chats_beside_it() {
 
 #[test]
 fn a_sidecar_that_cannot_be_parsed_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("run.jsonl"), LOG).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("run.jsonl"), LOG).unwrap();
     let status = |text: &str| {
-        fs::write(folder.path().join("run.meta.json"), text).unwrap();
-        let sources = read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources;
+        fs::write(directory.path().join("run.meta.json"), text).unwrap();
+        let sources = read(&options(directory.path()), &BTreeMap::new(), &Progress::default()).sources;
         let sidecar = sources.iter().find(|it| it.path.ends_with("run.meta.json")).unwrap();
         let cwd = sources.iter().find_map(|it| it.sessions.first()?.cwd.clone());
         (sidecar.status, sidecar.message.is_some(), cwd)
@@ -98,10 +98,10 @@ fn a_sidecar_that_cannot_be_parsed_is_named() {
 
 #[test]
 fn a_file_of_an_unsupported_compression_is_unreadable() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let inspected = |bytes: &[u8]| {
-        fs::write(folder.path().join("a"), bytes).unwrap();
-        let source = inspect(folder.path(), &Options::default(), Shapes::None).0.remove(0).source;
+        fs::write(directory.path().join("a"), bytes).unwrap();
+        let source = inspect(directory.path(), &Options::default(), Shapes::None).0.remove(0).source;
         (source.status, source.message.unwrap_or_default())
     };
     let contents = [
@@ -127,9 +127,9 @@ fn an_archive_is_incomplete_if_one_inside_it_is() {
         builder.into_inner().unwrap()
     };
     let log = zstd::encode_all(LOG.as_bytes(), 1).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("outer.tar"), tar("inner.tar", &tar("a.jsonl.zst", &log))).unwrap();
-    let mut options = options(folder.path());
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("outer.tar"), tar("inner.tar", &tar("a.jsonl.zst", &log))).unwrap();
+    let mut options = options(directory.path());
     options.limit = Limit::Bytes(10);
     let first = known(&read(&options, &BTreeMap::new(), &Progress::default()).sources);
     options.limit = Limit::Usual;
@@ -139,10 +139,10 @@ fn an_archive_is_incomplete_if_one_inside_it_is() {
 
 #[test]
 fn an_index_of_sessions_is_not_a_log() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let status = |name: &str, text: &str| {
-        fs::write(folder.path().join(name), text).unwrap();
-        inspect(&folder.path().join(name), &Options::default(), Shapes::None).0[0].source.status
+        fs::write(directory.path().join(name), text).unwrap();
+        inspect(&directory.path().join(name), &Options::default(), Shapes::None).0[0].source.status
     };
     let index = "{\n  \"agent:main:main\": {\n    \"sessionId\": \"s1\", \"inputTokens\": 7 } }";
     assert_eq!(status("sessions.json", index), SourceStatus::Auxiliary);
@@ -154,31 +154,31 @@ fn an_index_of_sessions_is_not_a_log() {
 
 #[test]
 fn an_inspection_of_a_directory_shows_every_file_in_it() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("a.jsonl"), LOG).unwrap();
-    fs::write(folder.path().join("b"), "x").unwrap();
-    let (files, errors) = inspect(folder.path(), &Options::default(), Shapes::None);
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.jsonl"), LOG).unwrap();
+    fs::write(directory.path().join("b"), "x").unwrap();
+    let (files, errors) = inspect(directory.path(), &Options::default(), Shapes::None);
     let shown: Vec<_> = files.iter().map(|file| (file.source.status, file.claims.is_empty())).collect();
     assert_eq!(shown, [(SourceStatus::Parsed, false), (SourceStatus::Unrecognised, true)]);
     assert!(errors.is_empty());
-    assert_eq!(inspect(&folder.path().join("c"), &Options::default(), Shapes::None).1.len(), 1);
+    assert_eq!(inspect(&directory.path().join("c"), &Options::default(), Shapes::None).1.len(), 1);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_read_when_it_is_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe");
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     // In a directory it is skipped, as it may have no writer.
-    assert!(read(&options(folder.path()), &BTreeMap::new(), &Progress::default()).sources.is_empty());
+    assert!(read(&options(directory.path()), &BTreeMap::new(), &Progress::default()).sources.is_empty());
     let taken = std::thread::scope(|scope| {
         scope.spawn(|| fs::write(&pipe, LOG).unwrap());
         read(&options(&pipe), &BTreeMap::new(), &Progress::default())
     });
     assert_eq!((taken.errors.len(), taken.sources[0].bytes), (0, i64::try_from(LOG.len()).unwrap()));
     assert_eq!(taken.sources[0].sessions[0].session_id, "th1");
-    let socket = folder.path().join("socket");
+    let socket = directory.path().join("socket");
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
     let taken = read(&options(&socket), &BTreeMap::new(), &Progress::default());
     assert!(matches!(&taken.errors[..], [discover::Error::Unreadable { .. }]));

@@ -100,7 +100,7 @@ fn links_devices_and_directories_are_skipped() {
     assert_eq!(listed(&builder.into_inner().unwrap()), (vec!["log={}".to_owned()], None));
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     zip.add_symlink("link", "/etc/passwd", SimpleFileOptions::default()).unwrap();
-    zip.add_directory("folder", SimpleFileOptions::default()).unwrap();
+    zip.add_directory("directory", SimpleFileOptions::default()).unwrap();
     assert_eq!(listed(&zip.finish().unwrap().into_inner()), (Vec::new(), None));
 }
 

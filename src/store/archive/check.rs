@@ -104,9 +104,9 @@ impl Checked {
 
     /// Compares each file with its hash.
     fn check_files(&mut self, snapshot: &Snapshot) {
-        let Snapshot { folder, manifest, .. } = snapshot;
+        let Snapshot { directory, manifest, .. } = snapshot;
         if let Some(expected) = &manifest.index {
-            let index = folder.join(INDEX);
+            let index = directory.join(INDEX);
             match hashed_file::checksum(&index) {
                 Ok((_, hash)) if hash == *expected => {}
                 Ok(_) => self.add(index, CHANGED),
@@ -116,7 +116,7 @@ impl Checked {
         self.parts = manifest.parts.len();
         for part in &manifest.parts {
             for (kind, expected) in &part.files {
-                self.check_file(folder.join(file_of(&part.name, kind)), expected);
+                self.check_file(directory.join(file_of(&part.name, kind)), expected);
             }
         }
     }
@@ -156,7 +156,7 @@ impl Checked {
             let frame = match query::query(tables.clone(), sql) {
                 Ok(frame) => frame,
                 Err(error) => {
-                    self.add(archive.folder().to_owned(), error.to_string());
+                    self.add(archive.directory().to_owned(), error.to_string());
                     continue;
                 }
             };
@@ -168,7 +168,7 @@ impl Checked {
             }
         }
         for what in found {
-            self.add(archive.folder().to_owned(), what);
+            self.add(archive.directory().to_owned(), what);
         }
     }
 }

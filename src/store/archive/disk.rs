@@ -19,13 +19,13 @@ use cut::{change, is_without_links};
 #[cfg_attr(not(all(test, unix)), expect(dead_code, reason = "only tests record the paths"))]
 enum Change<'a> {
     Create(&'a Path),
-    CreateFolder(&'a Path),
+    CreateDirectory(&'a Path),
     Link(&'a Path, &'a Path),
-    LinkFolder(&'a Path, &'a str),
+    LinkDirectory(&'a Path, &'a str),
     Rename(&'a Path, &'a Path),
     Remove(&'a Path),
     Sync(&'a Path),
-    SyncFolder(&'a Path),
+    SyncDirectory(&'a Path),
 }
 
 /// Makes a change. Tests record it, or let it fail.
@@ -107,8 +107,8 @@ pub fn sync_closed(path: &Path) -> io::Result<()> {
 }
 
 /// Syncs the names in a directory to the disk.
-pub fn sync_folder(path: &Path) -> io::Result<()> {
-    change(Change::SyncFolder(path), || {
+pub fn sync_directory(path: &Path) -> io::Result<()> {
+    change(Change::SyncDirectory(path), || {
         // Other systems write the names with the files.
         if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
     })
@@ -118,7 +118,7 @@ pub fn sync_folder(path: &Path) -> io::Result<()> {
 #[derive(Debug)]
 pub enum Waited {
     File(PathBuf),
-    Folder(PathBuf),
+    Directory(PathBuf),
 }
 
 /// Runs `work`, and syncs the files and directories that it passes to its argument, several at once and while it runs: each sync
@@ -134,7 +134,7 @@ pub fn sync_all<T>(work: impl FnOnce(&dyn Fn(Waited)) -> io::Result<T>) -> io::R
         while let Some(waited) = next() {
             let synced = match waited {
                 Waited::File(path) => sync_closed(&path),
-                Waited::Folder(path) => sync_folder(&path),
+                Waited::Directory(path) => sync_directory(&path),
             };
             result = result.and(synced);
         }
@@ -154,12 +154,12 @@ pub fn sync_all<T>(work: impl FnOnce(&dyn Fn(Waited)) -> io::Result<T>) -> io::R
 }
 
 /// Creates a directory that only its owner enters, with its parents, if it does not exist.
-pub fn create_folder(path: &Path) -> io::Result<()> {
+pub fn create_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    change(Change::CreateFolder(path), || builder.create(path))
+    change(Change::CreateDirectory(path), || builder.create(path))
 }
 
 /// Renames a file or directory within its directory.
@@ -184,11 +184,11 @@ pub fn link(from: &Path, to: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Where links cannot be made: on some file systems, and on Windows without the privilege.
-pub fn link_folder(path: &Path, target: &str) -> io::Result<()> {
+pub fn link_directory(path: &Path, target: &str) -> io::Result<()> {
     if !uses_links(path) {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    change(Change::LinkFolder(path, target), || {
+    change(Change::LinkDirectory(path, target), || {
         #[cfg(unix)]
         return std::os::unix::fs::symlink(target, path);
         #[cfg(windows)]
@@ -211,12 +211,12 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 }
 
 /// Removes an empty directory.
-pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
+pub fn remove_empty_directory(path: &Path) -> io::Result<()> {
     change(Change::Remove(path), || fs::remove_dir(path))
 }
 
 /// Removes a directory with its content, if it exists.
-pub fn remove_folder(path: &Path) -> io::Result<()> {
+pub fn remove_directory(path: &Path) -> io::Result<()> {
     match change(Change::Remove(path), || fs::remove_dir_all(path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,

@@ -11,18 +11,21 @@ use super::layout::{OLDEST_VERSION, POINTER, VERSION};
 use crate::prices::ImportError;
 
 /// How to get an archive in a directory. One with other files may be a directory of logs.
-fn advice(folder: &Path) -> String {
-    let has_files = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+fn advice(directory: &Path) -> String {
+    let has_files = fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some());
     if has_files {
-        format!(", but other files; if they are logs, `--logs {}` in place of --archive reads them", folder.display())
+        format!(
+            ", but other files; if they are logs, `--logs {}` in place of --archive reads them",
+            directory.display()
+        )
     } else {
-        format!("; make one with `agentlogs ingest PATH --archive {}`", folder.display())
+        format!("; make one with `agentlogs ingest PATH --archive {}`", directory.display())
     }
 }
 
 /// What can be done with an archive that cannot be written.
-fn reading_advice(folder: &Path) -> &'static str {
-    if folder.join(POINTER).exists() { "; reports and queries can still read it" } else { "" }
+fn reading_advice(directory: &Path) -> &'static str {
+    if directory.join(POINTER).exists() { "; reports and queries can still read it" } else { "" }
 }
 
 /// What can go wrong with an archive.
@@ -59,10 +62,10 @@ pub enum Error {
         error: io::Error,
     },
     /// Nothing can be written to the archive.
-    #[error("{}: cannot write to the archive: {error}{}", .folder.display(), reading_advice(.folder))]
+    #[error("{}: cannot write to the archive: {error}{}", .directory.display(), reading_advice(.directory))]
     NotWritable {
         /// The directory of the archive.
-        folder: PathBuf,
+        directory: PathBuf,
         /// Why.
         error: io::Error,
     },

@@ -16,7 +16,7 @@ use crate::input::open::open_file;
 /// The generation that readers use.
 pub(super) struct Current {
     /// Its directory.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// The hash of its manifest, if the pointer contains it.
     manifest: Option<String>,
 }
@@ -32,7 +32,7 @@ impl Current {
 #[derive(Debug)]
 pub struct Snapshot {
     /// The directory of the generation.
-    pub(super) folder: PathBuf,
+    pub(super) directory: PathBuf,
     pub(super) manifest: Manifest,
     /// A shared lock on the manifest: see [`remove_unless_read`]. `None` if the caller keeps the generation from being removed.
     _lock: Option<File>,
@@ -40,8 +40,8 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// A generation of a damaged archive, which the caller keeps from being removed.
-    pub(super) fn of(folder: PathBuf, manifest: Manifest) -> Self {
-        Self { folder, manifest, _lock: None }
+    pub(super) fn of(directory: PathBuf, manifest: Manifest) -> Self {
+        Self { directory, manifest, _lock: None }
     }
 
     /// The day of the prices that its tables are computed with.
@@ -99,19 +99,19 @@ impl Archive {
             Ok(None) | Err(Error::Missing(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let path = current.folder.join(MANIFEST);
+        let path = current.directory.join(MANIFEST);
         let metadata = fs::metadata(&path).map_err(Error::listed(&path))?;
         let modified = metadata.modified().map_err(Error::file(&path))?;
         let modified = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         // An archive that was made again has the same generations.
-        Ok(Some(format!("{} {} {}", current.folder.display(), metadata.len(), modified.as_nanos())))
+        Ok(Some(format!("{} {} {}", current.directory.display(), metadata.len(), modified.as_nanos())))
     }
 
     fn open_current(&self) -> Result<Snapshot, Error> {
         let Some(current) = self.current()? else {
-            return Err(Error::Missing(self.folder().to_owned()));
+            return Err(Error::Missing(self.directory().to_owned()));
         };
-        let path = current.folder.join(MANIFEST);
+        let path = current.directory.join(MANIFEST);
         let file = open_file(&path).map_err(Error::file(&path))?;
         match file.try_lock_shared() {
             // Some network file systems have no locks: there a slow reader may find its files removed.
@@ -122,9 +122,9 @@ impl Archive {
         // Read after the lock: if it can still be read, it was not removed before.
         let manifest = Manifest::read(&path)?;
         if !current.is_described_by(&manifest) {
-            return Err(Error::changed(self.folder().join(POINTER)));
+            return Err(Error::changed(self.directory().join(POINTER)));
         }
-        Ok(Snapshot { folder: current.folder, manifest, _lock: Some(file) })
+        Ok(Snapshot { directory: current.directory, manifest, _lock: Some(file) })
     }
 
     /// The current generation; `None` before the first one.
@@ -133,16 +133,16 @@ impl Archive {
     /// When there is no archive or one of another version, or the pointer cannot be read.
     pub(super) fn current(&self) -> Result<Option<Current>, Error> {
         let Some(pointer) = self.pointer()? else {
-            let folder = self.current_by_link()?;
-            return Ok(folder.map(|folder| Current { folder, manifest: None }));
+            let directory = self.current_by_link()?;
+            return Ok(directory.map(|directory| Current { directory, manifest: None }));
         };
-        let folder = self.folder().join(name_of(pointer.generation));
-        Ok((pointer.generation > 0).then_some(Current { folder, manifest: Some(pointer.manifest) }))
+        let directory = self.directory().join(name_of(pointer.generation));
+        Ok((pointer.generation > 0).then_some(Current { directory, manifest: Some(pointer.manifest) }))
     }
 
     /// The generations in the directory with their numbers, the newest last.
     pub(super) fn generations(&self) -> Vec<(u64, PathBuf)> {
-        let entries = fs::read_dir(self.folder()).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.directory()).into_iter().flatten().flatten();
         let generation = |entry: fs::DirEntry| {
             let path = entry.path();
             let name = entry.file_name();
@@ -171,18 +171,18 @@ impl Archive {
     /// Points the link `current` to the current generation, for programs that read its parquet files. Nothing here reads the link. It
     /// is removed where it cannot be replaced, because those programs would read an earlier state.
     pub(super) fn link_current(&self, generation: u64) {
-        let (path, name) = (self.folder().join(CURRENT), name_of(generation));
+        let (path, name) = (self.directory().join(CURRENT), name_of(generation));
         if fs::read_link(&path).is_ok_and(|target| target == Path::new(&name)) && disk::uses_links(&path) {
             return;
         }
-        let next = self.folder().join("current.next");
+        let next = self.directory().join("current.next");
         let replace = || {
             let _ = disk::remove_file(&next);
             if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
                 // A copy of the archive that followed the link. A link cannot be renamed over a directory.
-                disk::remove_folder(&path)?;
+                disk::remove_directory(&path)?;
             }
-            disk::link_folder(&next, &name)?;
+            disk::link_directory(&next, &name)?;
             #[cfg(windows)]
             // There a link to a directory cannot be renamed over another one.
             let _ = disk::remove_file(&path);
@@ -195,9 +195,9 @@ impl Archive {
 }
 
 /// Removes a generation, unless a [`Snapshot`] of it exists. What cannot be removed is left for the next writer.
-pub(super) fn remove_unless_read(folder: &Path) {
-    let lock = open_file(&folder.join(MANIFEST)).map(|file| file.try_lock().map(|()| file));
+pub(super) fn remove_unless_read(directory: &Path) {
+    let lock = open_file(&directory.join(MANIFEST)).map(|file| file.try_lock().map(|()| file));
     if !matches!(lock, Ok(Err(TryLockError::WouldBlock))) {
-        let _ = disk::remove_folder(folder);
+        let _ = disk::remove_directory(directory);
     }
 }

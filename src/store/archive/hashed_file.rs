@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn a_file_of_the_same_size_and_time_is_not_read_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("table");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("table");
         let written = write_file(&path, 1, |file| file.write_all(b"abc")).unwrap();
         let (before, after) = (Time::from_micros(0), Time::from_micros(i64::MAX));
         let is_state = |listed_at| written.is_state_of(&path, listed_at).unwrap();

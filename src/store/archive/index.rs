@@ -222,8 +222,8 @@ mod tests {
         }
         assert!(sources.iter().any(|(_, entry)| entry.stamp.content_hash.is_some()));
         let entries: Vec<(&str, &IndexEntry)> = sources.iter().map(|(path, entry)| (path.as_str(), &**entry)).collect();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("index");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("index");
         assert_eq!(write(&path, &entries).unwrap().rows, 3);
         let mut found = read(&path).unwrap();
         let links = read_links(&path).unwrap();

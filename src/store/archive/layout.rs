@@ -108,9 +108,9 @@ pub fn number_of(name: &str) -> Option<u64> {
 }
 
 /// Whether a directory contains only what a writer creates in [`NEXT`]. The next writer removes such a directory.
-pub fn is_next(folder: &Path) -> bool {
+pub fn is_next(directory: &Path) -> bool {
     let is_known = |name: &str| is_kind(name) || [MANIFEST, SPOOL].contains(&name);
-    fs::read_dir(folder).is_ok_and(|mut entries| {
+    fs::read_dir(directory).is_ok_and(|mut entries| {
         entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_known)))
     })
 }

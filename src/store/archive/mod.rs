@@ -59,7 +59,7 @@ pub use stored_facts::StoredFacts;
 pub use verdicts::VERDICTS;
 pub use writer::{PartsWritten, Writer, Written, reconciled_with};
 
-pub(crate) use disk::{Waited, remove_folder, sync_all};
+pub(crate) use disk::{Waited, remove_directory, sync_all};
 pub(crate) use facts::codec::{decode as decode_value, encode as encode_value};
 pub(crate) use facts::scan as scan_sources;
 pub use facts::{decode_source, encode_source};

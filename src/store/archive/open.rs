@@ -16,7 +16,7 @@ const MAX_POINTER: u64 = 1 << 16;
 /// A directory that contains an archive, or will contain one.
 #[derive(Debug, Clone)]
 pub struct Archive {
-    folder: PathBuf,
+    directory: PathBuf,
     /// See [`Self::with_prices`].
     configured_prices: Vec<Entry>,
 }
@@ -31,9 +31,9 @@ pub(super) struct Lock {
 }
 
 impl Archive {
-    /// The archive in `folder`, which need not exist.
-    pub fn at(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), configured_prices: Vec::new() }
+    /// The archive in `directory`, which need not exist.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), configured_prices: Vec::new() }
     }
 
     /// The same archive, whose writers also use these prices. They take precedence over those that were imported.
@@ -48,13 +48,13 @@ impl Archive {
     }
 
     /// Its directory.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Whether the directory contains an archive, perhaps a damaged one or one of another version.
     pub fn exists(&self) -> bool {
-        self.folder.join(POINTER).exists() || self.has_generations()
+        self.directory.join(POINTER).exists() || self.has_generations()
     }
 
     /// The pointer to the current generation; `None` for an archive of an earlier version, which has none.
@@ -62,10 +62,10 @@ impl Archive {
     /// # Errors
     /// When there is no archive or one of another version, or the pointer cannot be read.
     pub(super) fn pointer(&self) -> Result<Option<Pointer>, Error> {
-        let path = self.folder.join(POINTER);
+        let path = self.directory.join(POINTER);
         let missing = |path| {
             // A directory with generations is an archive whose pointer was lost.
-            if self.has_generations() { Error::missing(path) } else { Error::Missing(self.folder.clone()) }
+            if self.has_generations() { Error::missing(path) } else { Error::Missing(self.directory.clone()) }
         };
         let bytes = match read_file(&path, MAX_POINTER) {
             Ok(bytes) => bytes,
@@ -97,17 +97,17 @@ impl Archive {
 
     /// Replaces a file by one atomic rename.
     pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let next = self.folder.join(format!("{name}.next"));
+        let next = self.directory.join(format!("{name}.next"));
         let mut file = disk::create_or_empty(&next)?;
         file.write_all(bytes)?;
         disk::sync(&file, &next)?;
-        disk::rename(&next, &self.folder.join(name))?;
-        disk::sync_folder(&self.folder)
+        disk::rename(&next, &self.directory.join(name))?;
+        disk::sync_directory(&self.directory)
     }
 
     /// Whether another process writes the archive at this moment, so that [`Self::write`] has to wait.
     pub fn is_being_written(&self) -> bool {
-        let lock = File::open(self.folder.join(LOCK));
+        let lock = File::open(self.directory.join(LOCK));
         lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
@@ -115,32 +115,32 @@ impl Archive {
     pub(super) fn lock(&self) -> Result<Lock, Error> {
         match self.pointer() {
             Err(Error::Missing(_)) => {
-                let names: Vec<String> = fs::read_dir(&self.folder)
+                let names: Vec<String> = fs::read_dir(&self.directory)
                     .map(|entries| {
                         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
                     })
                     .unwrap_or_default();
                 // A first ingest that was interrupted leaves these.
                 let is_ours =
-                    |name: &str| matches!(name, LOCK | POINTER) || name == NEXT && is_next(&self.folder.join(NEXT));
+                    |name: &str| matches!(name, LOCK | POINTER) || name == NEXT && is_next(&self.directory.join(NEXT));
                 if !names.iter().all(|name| is_ours(name)) {
-                    return Err(Error::Foreign(self.folder.clone()));
+                    return Err(Error::Foreign(self.directory.clone()));
                 }
             }
             other => drop(other?),
         }
-        self.lock_folder()
+        self.lock_directory()
     }
 
     /// As [`Self::lock`], for a directory that is known to belong to an archive.
-    pub(super) fn lock_folder(&self) -> Result<Lock, Error> {
-        let path = self.folder.join(LOCK);
-        let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
-        let mut created: Vec<PathBuf> = self.folder.ancestors().take_while(is_new).map(Path::to_owned).collect();
+    pub(super) fn lock_directory(&self) -> Result<Lock, Error> {
+        let path = self.directory.join(LOCK);
+        let is_new = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
+        let mut created: Vec<PathBuf> = self.directory.ancestors().take_while(is_new).map(Path::to_owned).collect();
         created.reverse();
         let locked = loop {
             let is_new_lock = !path.exists();
-            let locked = disk::create_folder(&self.folder).and_then(|()| {
+            let locked = disk::create_directory(&self.directory).and_then(|()| {
                 let file = disk::open_lock(&path)?;
                 file.lock()?;
                 Ok(file)
@@ -153,6 +153,6 @@ impl Archive {
         };
         locked
             .map(|file| Lock { file, created })
-            .map_err(|error| Error::NotWritable { folder: self.folder.clone(), error })
+            .map_err(|error| Error::NotWritable { directory: self.directory.clone(), error })
     }
 }

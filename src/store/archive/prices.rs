@@ -25,7 +25,7 @@ impl Archive {
     /// # Errors
     /// When they cannot be read, or are damaged.
     pub fn own_prices(&self) -> Result<Vec<Entry>, Error> {
-        let path = self.folder().join(PRICES);
+        let path = self.directory().join(PRICES);
         let bytes = match read_file(&path, MAX_PRICES) {
             Ok(bytes) if bytes.is_empty() => return Ok(Vec::new()),
             Ok(bytes) => bytes,
@@ -58,7 +58,7 @@ impl Archive {
     /// Replaces the archive's own prices.
     pub(super) fn write_prices(&self, entries: &Table) -> Result<(), Error> {
         let written = self.replace(PRICES, with_hash(&entries.to_json_lines()).as_bytes());
-        written.map_err(Error::file(self.folder().join(PRICES)))
+        written.map_err(Error::file(self.directory().join(PRICES)))
     }
 }
 

@@ -80,16 +80,16 @@ impl Archive {
     /// When there is no archive, another version of this program wrote it, or no generation can be read.
     pub fn repair(&self) -> Result<Repair, Error> {
         if self.generations().is_empty() {
-            return Err(Error::Missing(self.folder().to_owned()));
+            return Err(Error::Missing(self.directory().to_owned()));
         }
-        let lock = self.lock_folder()?;
+        let lock = self.lock_directory()?;
         let mut problems = Vec::new();
         let mut damaged = Vec::new();
         let snapshot = self.readable_generation(&mut problems, &mut damaged)?;
         let intact = parts_with_intact_facts(&snapshot, &mut problems);
         let mut found = Found::of(&snapshot, &intact, &mut problems);
         if let Err(error) = self.own_prices() {
-            let (from, to) = (self.folder().join(PRICES), layout::unused(&self.folder().join(DAMAGED_PRICES)));
+            let (from, to) = (self.directory().join(PRICES), layout::unused(&self.directory().join(DAMAGED_PRICES)));
             disk::rename(&from, &to).map_err(Error::file(&from))?;
             let name = to.file_name().unwrap_or_default().display();
             problems.push(Problem::of(error, &format!("the file is renamed to {name}; import your prices again")));
@@ -112,52 +112,52 @@ impl Archive {
         problems: &mut Vec<Problem>,
         damaged: &mut Vec<(PathBuf, PathBuf)>,
     ) -> Result<Snapshot, Error> {
-        let mut folders: Vec<PathBuf> = self.generations().into_iter().map(|(_, folder)| folder).collect();
+        let mut directories: Vec<PathBuf> = self.generations().into_iter().map(|(_, directory)| directory).collect();
         match self.current() {
-            Ok(Some(current)) => match Manifest::read(&current.folder.join(MANIFEST)) {
+            Ok(Some(current)) => match Manifest::read(&current.directory.join(MANIFEST)) {
                 Ok(manifest) if !current.is_described_by(&manifest) => {
-                    let error = Error::changed(self.folder().join(POINTER));
+                    let error = Error::changed(self.directory().join(POINTER));
                     problems.push(Problem::of(error, POINTER_IS_DAMAGED));
                 }
-                _ => folders.push(current.folder),
+                _ => directories.push(current.directory),
             },
             Ok(None) => {}
             Err(error @ Error::Version { .. }) => return Err(error),
             Err(error) => problems.push(Problem::of(error, POINTER_IS_DAMAGED)),
         }
-        while let Some(folder) = folders.pop() {
-            let path = folder.join(MANIFEST);
+        while let Some(directory) = directories.pop() {
+            let path = directory.join(MANIFEST);
             match Manifest::read_damaged(&path) {
                 Ok((mut manifest, is_intact)) => {
                     if !is_intact {
                         // All that it contains is compared with the files, or computed again.
-                        add_unlisted_parts(&mut manifest, &folder);
+                        add_unlisted_parts(&mut manifest, &directory);
                         problems.push(Problem::of(Error::changed(path.clone()), IS_WRITTEN_AGAIN));
                     }
-                    return Ok(Snapshot::of(folder, manifest));
+                    return Ok(Snapshot::of(directory, manifest));
                 }
                 Err(error @ Error::Version { .. }) => return Err(error),
                 Err(error) => {
-                    folders.retain(|other| *other != folder);
-                    if let Some(manifest) = manifest_of_facts(&folder) {
+                    directories.retain(|other| *other != directory);
+                    if let Some(manifest) = manifest_of_facts(&directory) {
                         let then = "it is written again for the parts that are there";
                         problems.push(Problem::of(error, then));
-                        return Ok(Snapshot::of(folder, manifest));
+                        return Ok(Snapshot::of(directory, manifest));
                     }
-                    let kept = layout::unused(&folder.with_extension("damaged"));
+                    let kept = layout::unused(&directory.with_extension("damaged"));
                     let then = format!(
                         "its facts cannot be read either: an earlier generation is used, without what was ingested after it; \
                          ingest the newest logs again. The damaged generation is renamed to {}",
                         kept.file_name().unwrap_or_default().display()
                     );
                     problems.push(Problem::of(error, &then));
-                    if folder.is_dir() {
-                        damaged.push((folder, kept));
+                    if directory.is_dir() {
+                        damaged.push((directory, kept));
                     }
                 }
             }
         }
-        Err(Error::Unrepairable(self.folder().to_owned()))
+        Err(Error::Unrepairable(self.directory().to_owned()))
     }
 }
 
@@ -166,7 +166,7 @@ fn parts_with_intact_facts(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> 
     let mut intact = BTreeSet::new();
     for (index, part) in snapshot.manifest.parts.iter().enumerate() {
         for kind in part.files.keys() {
-            match part.compared_file(&snapshot.folder, kind) {
+            match part.compared_file(&snapshot.directory, kind) {
                 Ok(_) if kind == FACTS => drop(intact.insert(index)),
                 Ok(_) => {}
                 Err(error) if kind == FACTS => {
@@ -181,19 +181,19 @@ fn parts_with_intact_facts(snapshot: &Snapshot, problems: &mut Vec<Problem>) -> 
 
 /// Restores the manifest of a generation: its parts are those with a file of facts. Their tables have to be written again. `None` if there
 /// is a part in which no source is known to be intact, and whose facts cannot be read without the index.
-fn manifest_of_facts(folder: &Path) -> Option<Manifest> {
-    let parts = parts_in(folder).ok()?;
-    let can_be_read = |part: &Part| has_intact_source(folder, part) || scan(folder, part).is_ok();
+fn manifest_of_facts(directory: &Path) -> Option<Manifest> {
+    let parts = parts_in(directory).ok()?;
+    let can_be_read = |part: &Part| has_intact_source(directory, part) || scan(directory, part).is_ok();
     if !parts.iter().all(can_be_read) {
         return None;
     }
-    let generation = layout::number_of(folder.file_name()?.to_str()?).unwrap_or_default();
+    let generation = layout::number_of(directory.file_name()?.to_str()?).unwrap_or_default();
     (!parts.is_empty()).then(|| Manifest { generation, parts, ..Manifest::default() })
 }
 
 /// Whether the facts of a source of a part have the checksum that the index states.
-fn has_intact_source(folder: &Path, part: &Part) -> bool {
-    let [facts, index] = [FACTS, INDEX].map(|kind| folder.join(file_of(&part.name, kind)));
+fn has_intact_source(directory: &Path, part: &Part) -> bool {
+    let [facts, index] = [FACTS, INDEX].map(|kind| directory.join(file_of(&part.name, kind)));
     let (Ok(mut facts), Ok(sources)) = (open_file(&facts), index::read(&index)) else { return false };
     sources.iter().map(|(_, entry)| entry.facts).any(|place| {
         facts::checksum_at(&mut facts, place.offset, place.length).is_ok_and(|checksum| checksum == place.checksum)
@@ -201,21 +201,21 @@ fn has_intact_source(folder: &Path, part: &Part) -> bool {
 }
 
 /// The parts with a file of facts in the directory of a generation. No hashes of their files are known.
-fn parts_in(folder: &Path) -> io::Result<Vec<Part>> {
-    let names = fs::read_dir(folder.join(FACTS))?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+fn parts_in(directory: &Path) -> io::Result<Vec<Part>> {
+    let names = fs::read_dir(directory.join(FACTS))?.map(|entry| Ok(entry?.file_name().into_string().ok()));
     let names = names.collect::<io::Result<Vec<_>>>()?.into_iter().flatten();
     Ok(names.map(|name| Part { name, ..Part::default() }).filter(Part::has_plain_names).collect())
 }
 
 /// Adds the parts that a damaged manifest does not list. If a name in it is damaged, the part of that name has no files, and the real one
 /// is not listed: so listed parts without files are removed, unless there are more of them than parts to add.
-fn add_unlisted_parts(manifest: &mut Manifest, folder: &Path) {
+fn add_unlisted_parts(manifest: &mut Manifest, directory: &Path) {
     let is_unlisted = |part: &Part| manifest.parts.iter().all(|listed| listed.name != part.name);
-    let unlisted: Vec<Part> = parts_in(folder).into_iter().flatten().filter(is_unlisted).collect();
+    let unlisted: Vec<Part> = parts_in(directory).into_iter().flatten().filter(is_unlisted).collect();
     if unlisted.is_empty() {
         return;
     }
-    let exists = |part: &Part| kinds().any(|kind| folder.join(file_of(&part.name, kind)).exists());
+    let exists = |part: &Part| kinds().any(|kind| directory.join(file_of(&part.name, kind)).exists());
     if manifest.parts.iter().filter(|part| !exists(part)).count() <= unlisted.len() {
         manifest.parts.retain(exists);
     }
@@ -225,8 +225,8 @@ fn add_unlisted_parts(manifest: &mut Manifest, folder: &Path) {
 }
 
 /// The sources in the facts of a part.
-fn scan(folder: &Path, part: &Part) -> io::Result<Vec<Source>> {
-    facts::scan(&mut open_file(&folder.join(file_of(&part.name, FACTS)))?)
+fn scan(directory: &Path, part: &Part) -> io::Result<Vec<Source>> {
+    facts::scan(&mut open_file(&directory.join(file_of(&part.name, FACTS)))?)
 }
 
 /// The sources of a damaged archive.
@@ -293,13 +293,13 @@ impl Found {
 
     /// Adds the sources of a part by its facts; if these are damaged too, by the paths in its table of sources.
     fn add_without_index(&mut self, snapshot: &Snapshot, part: &Part, has_intact_facts: bool) -> Option<Problem> {
-        match scan(&snapshot.folder, part) {
+        match scan(&snapshot.directory, part) {
             Ok(sources) if has_intact_facts => self.read.extend(sources),
-            _ => match paths_of(&snapshot.folder, part) {
+            _ => match paths_of(&snapshot.directory, part) {
                 Ok(paths) => self.lost.extend(paths.into_iter().map(|path| Lost { path, stamp: None })),
                 Err(error) => {
                     self.is_incomplete = true;
-                    let path = snapshot.folder.join(file_of(&part.name, FACTS));
+                    let path = snapshot.directory.join(file_of(&part.name, FACTS));
                     let what = format!("the sources in it and their paths are lost: {error}");
                     return Some(Problem { path, what });
                 }
@@ -310,8 +310,8 @@ impl Found {
 }
 
 /// The paths of the sources of a part, from its table of sources.
-fn paths_of(folder: &Path, part: &Part) -> Result<Vec<String>, Error> {
-    let path = part.compared_file(folder, "sources")?;
+fn paths_of(directory: &Path, part: &Part) -> Result<Vec<String>, Error> {
+    let path = part.compared_file(directory, "sources")?;
     let path = PlRefPath::try_from_path(&path)?;
     let sources = LazyFrame::scan_parquet(path, table_files::options())?.select([col(turns::SOURCE_PATH)]).collect()?;
     let paths = sources.column(turns::SOURCE_PATH)?.str()?;

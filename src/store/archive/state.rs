@@ -101,7 +101,7 @@ impl Snapshot {
     /// When the file cannot be read or the facts are damaged.
     fn open_facts(&self, place: FactsPlace) -> Result<(PathBuf, File, Chunks), Error> {
         let part = self.manifest.parts.get(place.part).ok_or_else(in_no_part)?;
-        let path = self.folder.join(file_of(&part.name, FACTS));
+        let path = self.directory.join(file_of(&part.name, FACTS));
         let mut file = open_file(&path).map_err(Error::listed(&path))?;
         let checksum = facts::checksum_at(&mut file, place.offset, place.length).map_err(Error::file(&path))?;
         if checksum != place.checksum {
@@ -123,7 +123,7 @@ impl Snapshot {
     /// All sources, once the indexes are known to be intact.
     pub(super) fn sources(&self) -> Result<Sources, Error> {
         if let Some(expected) = &self.manifest.index {
-            let path = self.folder.join(INDEX);
+            let path = self.directory.join(INDEX);
             let bytes = read_file(&path, u64::MAX).map_err(Error::listed(&path))?;
             if hash(&bytes) != *expected {
                 return Err(Error::changed(path));
@@ -140,7 +140,7 @@ impl Snapshot {
     /// # Errors
     /// When the index cannot be read or is damaged.
     pub(super) fn sources_of(&self, position: usize, part: &Part) -> Result<Vec<(String, Box<IndexEntry>)>, Error> {
-        let mut sources = index::read(&self.folder.join(file_of(&part.name, INDEX)))?;
+        let mut sources = index::read(&self.directory.join(file_of(&part.name, INDEX)))?;
         for (_, entry) in &mut sources {
             entry.facts.part = position;
         }
@@ -152,6 +152,6 @@ impl Snapshot {
     /// # Errors
     /// When the index cannot be read or is damaged.
     pub(super) fn links_of(&self, part: &Part) -> Result<Vec<u64>, Error> {
-        index::read_links(&self.folder.join(file_of(&part.name, INDEX)))
+        index::read_links(&self.directory.join(file_of(&part.name, INDEX)))
     }
 }

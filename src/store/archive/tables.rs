@@ -61,7 +61,7 @@ impl Snapshot {
             names.iter().partition(|name| TABLES_OF_REPOSITORIES.contains(name));
         let files: Vec<(&'static str, TableFiles)> = names
             .par_iter()
-            .map(|name| Ok((*name, TableFiles::verified(parts, &self.folder, name)?)))
+            .map(|name| Ok((*name, TableFiles::verified(parts, &self.directory, name)?)))
             .collect::<Result<_, Error>>()?;
         let of_parts = |positions: Range<usize>| -> Result<Frames, Error> {
             files.iter().map(|(name, files)| Ok((*name, files.scan(&positions)?))).collect()
@@ -94,11 +94,11 @@ struct TableFiles {
 
 impl TableFiles {
     /// The files in the directory of a generation, once they are verified.
-    fn verified(parts: &[&Part], folder: &Path, name: &str) -> Result<Self, Error> {
+    fn verified(parts: &[&Part], directory: &Path, name: &str) -> Result<Self, Error> {
         let has_rows = |part: &Part| part.files.get(name).is_some_and(|file| file.rows > 0);
         let parts = parts.par_iter().enumerate().filter(|(_, part)| has_rows(part));
         let files = parts.map(|(position, part)| {
-            let path = part.verified_file(folder, name)?;
+            let path = part.verified_file(directory, name)?;
             Ok((position, PlRefPath::try_from_path(&path)?))
         });
         let files = files.collect::<Result<_, Error>>()?;

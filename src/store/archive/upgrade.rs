@@ -18,7 +18,7 @@ impl Archive {
     /// The current generation of an archive of version 6. Where `current` is missing or a directory, as in copies that drop or
     /// follow symbolic links, it is the newest generation; `None` if there is no generation.
     pub(super) fn current_by_link(&self) -> Result<Option<PathBuf>, Error> {
-        let path = self.folder().join(CURRENT);
+        let path = self.directory().join(CURRENT);
         let metadata = match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return self.newest("it is a directory, not a link"),
             Ok(metadata) => metadata,
@@ -32,29 +32,30 @@ impl Archive {
         };
         let name = name.map_err(Error::file(&path))?;
         if number_of(&name).is_some() {
-            return Ok(Some(self.folder().join(name)));
+            return Ok(Some(self.directory().join(name)));
         }
         Err(Error::Damaged { path, error: format!("it points to {name}, which is not a generation of this archive") })
     }
 
     /// The newest generation, if it is complete.
     fn newest(&self, why: &str) -> Result<Option<PathBuf>, Error> {
-        let Some((_, folder)) = self.generations().pop() else { return Ok(None) };
+        let Some((_, directory)) = self.generations().pop() else { return Ok(None) };
         let is_complete =
-            Manifest::read(&folder.join(MANIFEST)).is_ok_and(|manifest| has_all_files(&folder, &manifest));
+            Manifest::read(&directory.join(MANIFEST)).is_ok_and(|manifest| has_all_files(&directory, &manifest));
         if is_complete {
-            return Ok(Some(folder));
+            return Ok(Some(directory));
         }
-        let name = folder.file_name().unwrap_or_default().display();
+        let name = directory.file_name().unwrap_or_default().display();
         let error = format!("{why}, and {name}, the newest generation, is not complete");
-        Err(Error::Damaged { path: self.folder().join(CURRENT), error })
+        Err(Error::Damaged { path: self.directory().join(CURRENT), error })
     }
 }
 
 /// Whether all files of a generation exist, with their lengths.
-fn has_all_files(folder: &Path, manifest: &Manifest) -> bool {
-    let length =
-        |name: &str| fs::metadata(folder.join(name)).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len());
+fn has_all_files(directory: &Path, manifest: &Manifest) -> bool {
+    let length = |name: &str| {
+        fs::metadata(directory.join(name)).ok().filter(fs::Metadata::is_file).map(|metadata| metadata.len())
+    };
     let mut files = manifest.parts.iter().flat_map(|part| part.files.iter().map(move |file| (part, file)));
     (manifest.index.is_none() || length(INDEX).is_some())
         && files.all(|(part, (kind, checksum))| length(&file_of(&part.name, kind)) == Some(checksum.bytes))

@@ -94,6 +94,6 @@ impl Snapshot {
     /// # Errors
     /// When the table of sessions cannot be read.
     pub fn session_keys(&self) -> Result<SessionKeys, Error> {
-        session_keys(&self.folder, &self.manifest.parts)
+        session_keys(&self.directory, &self.manifest.parts)
     }
 }

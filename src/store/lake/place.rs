@@ -117,8 +117,8 @@ impl Place {
             }
         };
         let mut files = BTreeMap::new();
-        for folder in TABLES.iter().chain(&[FACTS, INDEX]) {
-            for path in files_below(&directory.join(folder))? {
+        for kind in TABLES.iter().chain(&[FACTS, INDEX]) {
+            for path in files_below(&directory.join(kind))? {
                 let size = fs::metadata(&path).map_err(Error::file(&path))?.len();
                 files.insert(path_below(&directory, &path), size);
             }
@@ -130,8 +130,8 @@ impl Place {
 /// Whether a file belongs to a table, to the facts or to the index, and is not hidden below that.
 #[cfg(feature = "cloud")]
 fn is_of_lake(path: &str) -> bool {
-    let Some((folder, rest)) = path.split_once('/') else { return false };
-    (TABLES.contains(&folder) || [FACTS, INDEX].contains(&folder)) && !rest.split('/').any(is_hidden)
+    let Some((kind, rest)) = path.split_once('/') else { return false };
+    (TABLES.contains(&kind) || [FACTS, INDEX].contains(&kind)) && !rest.split('/').any(is_hidden)
 }
 
 /// The files in a directory and those below it, except hidden ones, in order; none if it does not exist.

@@ -293,12 +293,12 @@ impl Lake {
         let mut known: Option<Schema> = None;
         let mut checked = BTreeSet::new();
         for file in files {
-            let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
-            if !checked.insert(folder) {
+            let directory = file.rsplit_once('/').map_or("", |(directory, _)| directory);
+            if !checked.insert(directory) {
                 continue;
             }
             let mut columns = Schema::default();
-            for (column, value) in folder.split('/').filter_map(partition_of) {
+            for (column, value) in directory.split('/').filter_map(partition_of) {
                 let dtype = schema.get(column).cloned().unwrap_or(DataType::String);
                 if value != NO_VALUE && !is_value(value, &dtype) {
                     let what = format!("{column}={value}: the directory has no valid value of {column}");

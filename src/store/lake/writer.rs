@@ -10,7 +10,7 @@ use super::layout::{LOCK, MANIFEST, PartitionBy, STAGED_MANIFEST, STAGING};
 use super::manifest::{FileEntry, Manifest, VERSION};
 use super::place::Place;
 use crate::base::time::Day;
-use crate::store::archive::{self, Checksum, HashedFile, Waited, remove_folder, sync_all};
+use crate::store::archive::{self, Checksum, HashedFile, Waited, remove_directory, sync_all};
 use crate::store::frames::schema_hash;
 
 /// Writes the next state of a lake. Only one writer of a lake exists at a time.
@@ -63,7 +63,7 @@ impl LakeWriter {
         let place = Place::Directory(directory.to_owned());
         place.check_links()?;
         move_files(directory)?;
-        remove_folder(&staging).map_err(Error::file(&staging))?;
+        remove_directory(&staging).map_err(Error::file(&staging))?;
         let before = Manifest::read(&place, MANIFEST)?;
         let files = place.list("")?;
         // Engines would read them too.
@@ -163,7 +163,7 @@ impl LakeWriter {
             prepare().map_err(Error::file(&staging))?;
             move_files(&self.directory)?;
         }
-        remove_folder(&staging).map_err(Error::file(&staging))?;
+        remove_directory(&staging).map_err(Error::file(&staging))?;
         Ok(written)
     }
 }
@@ -173,7 +173,7 @@ impl Drop for LakeWriter {
     fn drop(&mut self) {
         let staging = self.directory.join(STAGING);
         if !staging.join(MANIFEST).exists() {
-            let _ = remove_folder(&staging);
+            let _ = remove_directory(&staging);
         }
     }
 }

@@ -146,8 +146,8 @@ mod tests {
 
     /// How many rows of a file a reader finds that skips pages by their statistics.
     fn found(file: &[u8], filter: Expr) -> usize {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.parquet");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.parquet");
         std::fs::write(&path, file).unwrap();
         let path = PlRefPath::try_from_path(&path).unwrap();
         LazyFrame::scan_parquet(path, ScanArgsParquet::default()).unwrap().filter(filter).collect().unwrap().height()

@@ -31,7 +31,7 @@
 
 use serde::Deserialize;
 
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
@@ -208,15 +208,15 @@ impl SessionRecords for Threads {
         let Some(id) = thread.id.some() else { return RecordKind::Unknown };
         let mut builder = Builder::new(&log.context, id, line.number);
         builder.extend_to(thread.created.0);
-        let folder = |tree: &Tree<'_>| tree.uri.as_str().strip_prefix("file://").map(str::to_owned);
-        builder.session.cwd = thread.env.initial.trees.iter().find_map(folder);
+        let directory = |tree: &Tree<'_>| tree.uri.as_str().strip_prefix("file://").map(str::to_owned);
+        builder.session.cwd = thread.env.initial.trees.iter().find_map(directory);
         let remote = |tree: &Tree<'_>| of_remote(tree.repository.url.as_str());
         builder.session.repository = thread.env.initial.trees.iter().find_map(remote);
         let mut responses: Vec<MessageResponse> = Vec::new();
         let mut last = Last::Work;
-        let mut places = Places::new(line);
+        let mut line_numbers = LineNumbers::new(line);
         for raw in thread.messages {
-            let message_line = places.line_of(raw);
+            let message_line = line_numbers.line_of(raw);
             let message: Message<'_> = raw.read();
             match message.role.as_str() {
                 "user" => {

@@ -112,7 +112,7 @@ impl Fold for Transcript {
             return RecordKind::Unknown;
         }
         let context = &self.context;
-        self.id.get_or_insert_with(|| id_in(&context.folders).unwrap_or_else(|| hashed_id(line.bytes)));
+        self.id.get_or_insert_with(|| id_in(&context.directories).unwrap_or_else(|| hashed_id(line.bytes)));
         let index = record.step_index.get();
         self.steps.push(Step {
             place: index.or_else(|| self.steps.last().map(|step| step.place)).unwrap_or(0),
@@ -149,8 +149,8 @@ impl Fold for Transcript {
 }
 
 /// The id in `ID/.system_generated/logs`, the directories of a transcript, the innermost first.
-fn id_in(folders: &[String]) -> Option<String> {
-    match folders {
+fn id_in(directories: &[String]) -> Option<String> {
+    match directories {
         [logs, generated, id, ..] if logs == "logs" && generated == ".system_generated" => Some(id.clone()),
         _ => None,
     }

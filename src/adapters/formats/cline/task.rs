@@ -198,8 +198,8 @@ pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
     is_index() || probe.has_all(&["id", "ts", "task", "tokensIn", "totalCost"]) && !probe.has("number")
 }
 
-fn is_in(probe: &Probe<'_>, folders: &[&str]) -> bool {
-    probe.path().split(['/', '\\']).any(|it| folders.contains(&it))
+fn is_in(probe: &Probe<'_>, directories: &[&str]) -> bool {
+    probe.path().split(['/', '\\']).any(|it| directories.contains(&it))
 }
 
 fn has(raw: Raw<'_>, word: &str) -> bool {

@@ -31,7 +31,7 @@
 
 use self::conversation::Session;
 use self::records::Document;
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
@@ -84,9 +84,9 @@ impl SessionRecords for Sessions {
         }
         let mut session = Session::new(&log.context, &document, line.number);
         let items: Vec<Raw<'_>> = document.history.read();
-        let mut places = Places::new(line);
+        let mut line_numbers = LineNumbers::new(line);
         for item in items {
-            let number = places.line_of(item);
+            let number = line_numbers.line_of(item);
             session.item(item, number, damage);
         }
         let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);

@@ -62,7 +62,7 @@ const ROOT: &str = "agent-transcripts";
 
 fn claims(probe: &Probe<'_>) -> u32 {
     // Elsewhere, records with further keys may be those of another program.
-    let is_in_place = probe.path().split(['/', '\\']).any(|folder| folder == ROOT);
+    let is_in_place = probe.path().split(['/', '\\']).any(|directory| directory == ROOT);
     let has_only = |keys: &[&str]| is_in_place || probe.keys().all(|key| keys.contains(&key));
     let is_message = matches!(probe.text("role").as_ref(), "user" | "assistant")
         && has_only(&["role", "message", "timestamp"])
@@ -242,10 +242,10 @@ impl Session {
 /// The id of the session, that of its parent, and whether it is a subagent's, by the path: `ID/ID.jsonl`, `ID.jsonl`,
 /// `PARENT/subagents/ID.jsonl` and `PARENT/subagents/ID/ID.jsonl`.
 fn names(context: &Context) -> (Option<String>, Option<String>, bool) {
-    let folders = &context.folders;
-    let at = folders.iter().take(2).position(|folder| folder == "subagents");
-    let parent = at.and_then(|at| folders.get(at + 1)).filter(|parent| *parent != ROOT).cloned();
-    let is_in_place = at.is_some() || folders.iter().any(|folder| folder == ROOT);
+    let directories = &context.directories;
+    let at = directories.iter().take(2).position(|directory| directory == "subagents");
+    let parent = at.and_then(|at| directories.get(at + 1)).filter(|parent| *parent != ROOT).cloned();
+    let is_in_place = at.is_some() || directories.iter().any(|directory| directory == ROOT);
     let id = if is_in_place { context.file_name.clone() } else { context.file_id.clone() };
     (id, parent, at.is_some())
 }

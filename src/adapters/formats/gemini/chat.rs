@@ -40,7 +40,7 @@
 use self::records::Record;
 pub(crate) use self::records::{Display, REFUSALS, exit_code};
 use self::session::Chat;
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::base::rows::Rows;
@@ -141,9 +141,9 @@ impl Fold for Chats {
         if is_message {
             chat.message(&record, line.number, false, damage);
         }
-        let mut places = Places::new(line);
+        let mut line_numbers = LineNumbers::new(line);
         for raw in record.messages.into_iter().flatten() {
-            chat.message(&raw.read(), places.line_of(raw), false, damage);
+            chat.message(&raw.read(), line_numbers.line_of(raw), false, damage);
         }
         if let Maybe::Present(set) = record.set {
             chat.builder.extend_to(set.last_updated.0);

@@ -26,7 +26,7 @@ use serde::Deserialize;
 
 use super::part::Part;
 use super::records::{Message, Record, Usage, is_content, is_hidden};
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Last, brief};
@@ -155,14 +155,14 @@ impl Fold for Run {
             }
             "notification" => {}
             "" if !event.messages.is_empty() => {
-                let mut places = Places::new(line);
+                let mut line_numbers = LineNumbers::new(line);
                 for message in event.messages.read::<Vec<Raw<'_>>>() {
-                    self.message(message, places.line_of(message), damage);
+                    self.message(message, line_numbers.line_of(message), damage);
                 }
                 let conversation = self.conversation(line.bytes, line.number);
                 let session = &mut conversation.builder.session;
                 session.capabilities = session.capabilities.and(Capabilities::USER_TURNS);
-                end(conversation, &event.metadata.read(), places.line_of(event.metadata), damage);
+                end(conversation, &event.metadata.read(), line_numbers.line_of(event.metadata), damage);
                 self.has_end = true;
                 self.finish_run();
             }

@@ -63,7 +63,7 @@ use foldhash::{HashSet, HashSetExt as _};
 
 use self::session::Session;
 use super::records::{Message, Record, is_content, is_hidden};
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
@@ -260,9 +260,9 @@ impl Goose {
         let session = self.session(&id, line.number);
         session.is_export = true;
         session.facts(record, damage);
-        let mut places = Places::new(line);
+        let mut line_numbers = LineNumbers::new(line);
         for raw in record.conversation.read::<Vec<Raw<'_>>>() {
-            self.message(&id, &raw.read(), raw.0, places.line_of(raw), damage);
+            self.message(&id, &raw.read(), raw.0, line_numbers.line_of(raw), damage);
         }
     }
 

@@ -55,7 +55,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use self::records::Record;
 use self::session::{Relation, Session};
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
@@ -149,7 +149,7 @@ fn is_name_of_session(path: &str) -> bool {
         ["cron", _, date, time] => is_number(date, 8) && is_number(time, 6),
         _ => false,
     };
-    is_session || parts.any(|folder| folder == ".hermes")
+    is_session || parts.any(|directory| directory == ".hermes")
 }
 
 pub(crate) const SESSIONS: Table = Table {
@@ -313,9 +313,9 @@ impl Fold for Hermes {
                 let session = self.session(record.session_id.as_str(), line.number);
                 session.document(&record);
                 let messages: Vec<Raw<'_>> = record.messages.read();
-                let mut places = Places::new(line);
+                let mut line_numbers = LineNumbers::new(line);
                 for raw in messages {
-                    let number = places.line_of(raw);
+                    let number = line_numbers.line_of(raw);
                     session.message(&raw.read(), number);
                 }
             }

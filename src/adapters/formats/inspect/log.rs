@@ -35,7 +35,7 @@
 
 use self::records::Document;
 use self::sample::Sample;
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
@@ -94,19 +94,19 @@ impl SessionRecords for Logs {
         document: Document<'_>,
         damage: &mut RecordErrors,
     ) -> RecordKind {
-        let mut places = Places::new(line);
+        let mut line_numbers = LineNumbers::new(line);
         let transcript = document.transcript.get().map_or(Raw::default(), |transcript| transcript.events);
         if let Some(eval) = document.eval.get() {
             // The header of `.eval` contains no samples.
             let samples: Vec<Raw<'_>> = document.samples.read();
             for raw in samples {
-                let number = places.line_of(raw);
+                let number = line_numbers.line_of(raw);
                 let sample = Sample::new(&log.context, raw.read(), Some(eval), number);
-                log.sessions.push(sample.read(Some(eval), document.status.as_str(), &mut places, damage));
+                log.sessions.push(sample.read(Some(eval), document.status.as_str(), &mut line_numbers, damage));
             }
         } else if [document.events, transcript].iter().any(|events| events.0.first() == Some(&b'[')) {
             let sample = Sample::new(&log.context, Raw(line.bytes).read(), None, line.number);
-            log.sessions.push(sample.read(None, "", &mut places, damage));
+            log.sessions.push(sample.read(None, "", &mut line_numbers, damage));
         } else {
             return RecordKind::Unknown;
         }

@@ -167,7 +167,7 @@ impl Fold for Wire {
             return self.code(line, damage);
         }
         let context = &self.context;
-        let id = || context.folder_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
+        let id = || context.directory_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
         let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
         builder.extend_to(record.timestamp.0);
         let agent = context.agent_id.as_ref().map(|id| Agent { id: Some(id.into()), kind: None });

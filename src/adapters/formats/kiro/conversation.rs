@@ -25,7 +25,7 @@
 use serde::Deserialize;
 
 use super::common::{self, Outcome, Place, SHOWS, ShellResult};
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
@@ -229,9 +229,9 @@ impl SessionRecords for Conversations {
         builder.session.cwd = record.key.owned().filter(|_| is_row);
         let mut conversation = Conversation::new(builder, &document);
         let entries: Vec<Raw<'_>> = document.history.read();
-        let mut places = Places::new(line);
+        let mut line_numbers = LineNumbers::new(line);
         for raw in entries {
-            let number = places.line_of(raw);
+            let number = line_numbers.line_of(raw);
             conversation.entry(&entry(raw), number);
         }
         log.sessions.push(conversation.finish(&document, line.number));

@@ -26,7 +26,7 @@
 
 use self::records::{Document, Message};
 use self::run::Run;
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
@@ -84,9 +84,9 @@ impl SessionRecords for Trajectories {
         let id = hashed_id(first.map_or(line.bytes, |it| it.0));
         let mut run = Run::new(&log.context, id, line.number);
         run.describe(&document);
-        let (mut places, mut last) = (Places::new(line), line.number);
+        let (mut line_numbers, mut last) = (LineNumbers::new(line), line.number);
         for (index, raw) in document.messages.iter().enumerate() {
-            last = places.line_of(*raw);
+            last = line_numbers.line_of(*raw);
             run.message(index, &raw.read(), last, damage);
         }
         run.end(&document, last);

@@ -142,14 +142,14 @@ fn claims(probe: &Probe<'_>) -> u32 {
         || own_kind == MODEL_SNAPSHOT
         || probe.object("message").text("provider") == "openclaw"
         || probe.text("cwd").replace('\\', "/").contains("/.openclaw")
-        || is_in_its_folder(probe.path());
+        || is_in_its_directory(probe.path());
     if is_own { DECISIVE } else { 1 }
 }
 
 /// openclaw keeps sessions in `agents/NAME/sessions/ID.jsonl`: a file without its first records is recognised by its directory.
-fn is_in_its_folder(path: &str) -> bool {
-    let mut folders = path.as_bytes().rsplit(|it| matches!(it, b'/' | b'\\')).skip(1);
-    folders.next() == Some(b"sessions") && folders.nth(1) == Some(b"agents")
+fn is_in_its_directory(path: &str) -> bool {
+    let mut directories = path.as_bytes().rsplit(|it| matches!(it, b'/' | b'\\')).skip(1);
+    directories.next() == Some(b"sessions") && directories.nth(1) == Some(b"agents")
 }
 
 fn is_row(probe: &Probe<'_>) -> bool {

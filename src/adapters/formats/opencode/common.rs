@@ -84,8 +84,8 @@ pub(crate) const KILO: &str = "kilo";
 pub(crate) fn with_runtime(context: &Context) -> Context {
     let is_its_file = context.file_name.as_ref().is_some_and(|name| name == KILO || name.starts_with("kilo-"));
     // The data directory contains the database, or `storage`.
-    let at = context.folders.iter().position(|folder| folder == "storage").map_or(0, |at| at + 1);
-    let is_of_fork = is_its_file || context.folders.get(at).is_some_and(|folder| folder == KILO);
+    let at = context.directories.iter().position(|directory| directory == "storage").map_or(0, |at| at + 1);
+    let is_of_fork = is_its_file || context.directories.get(at).is_some_and(|directory| directory == KILO);
     Context { runtime: if is_of_fork { KILO } else { context.runtime }, ..context.clone() }
 }
 

@@ -40,7 +40,7 @@ use super::common::{Info, Message, Part, Usage, is_real, read_part, with_runtime
 use super::conversation::Conversation;
 use super::messages_2::{self, Model, Stored};
 use super::sums::Stated;
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
@@ -167,13 +167,13 @@ impl Fold for Exports {
                 model: info_2.model.id.owned(),
             });
         }
-        let mut places = Places::new(line);
+        let mut line_numbers = LineNumbers::new(line);
         for raw in document.messages.read::<Vec<Raw<'_>>>() {
             if raw.0.first() != Some(&b'{') {
                 damage.note(Reason::NotAnObject);
                 continue;
             }
-            let line = places.line_of(raw);
+            let line = line_numbers.line_of(raw);
             if is_2 {
                 let Entry2 { id, kind } = raw.read();
                 if messages_2::add(&mut conversation, Stored { id, kind, data: raw }, line, damage)
@@ -186,7 +186,7 @@ impl Fold for Exports {
             let entry: Entry<'_> = raw.read();
             let parts: Vec<Raw<'_>> = entry.parts.read();
             let parts: Vec<(i64, Part<'_>)> =
-                parts.iter().map(|raw| (places.line_of(*raw), read_part(*raw, damage))).collect();
+                parts.iter().map(|raw| (line_numbers.line_of(*raw), read_part(*raw, damage))).collect();
             conversation.message(&entry.info, line, &parts, damage);
         }
         self.sessions.push(conversation.finish());

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::common::conversation::Conversation;
 use super::common::records::{Event, Llm, Metrics, TokenUsage};
 use super::common::{SHOWS, is_list};
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, FinishedSessions, RecordErrors, RecordKind, SessionRecords, session_records};
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
@@ -79,9 +79,9 @@ impl SessionRecords for Outputs {
         if !output.instance_id.is_empty() {
             session.labels.insert(format!("instance_id={}", output.instance_id.text()));
         }
-        let mut places = Places::new(line);
+        let mut line_numbers = LineNumbers::new(line);
         for raw in &history {
-            let number = places.line_of(*raw);
+            let number = line_numbers.line_of(*raw);
             let event: Event<'_> = raw.read();
             conversation.event(&event, raw.0, number, damage);
         }

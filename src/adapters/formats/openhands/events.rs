@@ -103,11 +103,11 @@ impl Fold for Events {
         let is_state = event.kind.some().is_none() && event.agent.get().is_some() && event.workspace.get().is_some();
         let context = &self.context;
         // A conversation's files are found by its directory; other logs are whole.
-        let folder = conversation_of(context);
+        let directory = conversation_of(context);
         let own = || if is_state { Some(event.id.text().replace('-', "")) } else { None };
         let conversation = self.conversation.get_or_insert_with(|| {
-            let is_part = folder.is_some();
-            let (id, parent) = folder.map_or((None, None), |folder| (Some(folder.id), folder.parent));
+            let is_part = directory.is_some();
+            let (id, parent) = directory.map_or((None, None), |directory| (Some(directory.id), directory.parent));
             let id = id.or_else(own).unwrap_or_else(|| hashed_id(line.bytes));
             let mut new = Conversation::new(context, id, line.number);
             new.builder.session.parent_session_id = parent;
@@ -134,21 +134,22 @@ impl Fold for Events {
 }
 
 /// The conversation in whose directory a log is: the directory above `events`, or one that is named by an id.
-struct Folder {
+struct Directory {
     id: String,
     /// The conversation that started it, in whose directory `subagents` it is.
     parent: Option<String>,
 }
 
-fn conversation_of(context: &Context) -> Option<Folder> {
-    let mut folders = context.folders.iter();
-    let folder = folders.next()?;
-    let hex = |folder: &str| {
-        let id = folder.replace('-', "");
+fn conversation_of(context: &Context) -> Option<Directory> {
+    let mut directories = context.directories.iter();
+    let directory = directories.next()?;
+    let hex = |directory: &str| {
+        let id = directory.replace('-', "");
         (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(id)
     };
-    let name = |folder: &String| hex(folder).unwrap_or_else(|| folder.clone());
-    let id = if folder == "events" { folders.next().map(name)? } else { hex(folder)? };
-    let parent = folders.next().filter(|folder| *folder == "subagents").and_then(|_| folders.next()).map(name);
-    Some(Folder { id, parent })
+    let name = |directory: &String| hex(directory).unwrap_or_else(|| directory.clone());
+    let id = if directory == "events" { directories.next().map(name)? } else { hex(directory)? };
+    let parent =
+        directories.next().filter(|directory| *directory == "subagents").and_then(|_| directories.next()).map(name);
+    Some(Directory { id, parent })
 }

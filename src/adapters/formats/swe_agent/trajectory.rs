@@ -30,7 +30,7 @@
 
 use self::records::{Document, ModelStats, ReplayConfig};
 use self::run::Run;
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, session_records,
 };
@@ -87,11 +87,11 @@ impl SessionRecords for Trajectories {
         let config = document.replay_config.text();
         let config: ReplayConfig<'_> = Raw(config.as_bytes()).read();
         run.describe(config.agent.model.name.some(), log.context.file_name.as_deref());
-        let mut places = Places::new(line);
+        let mut line_numbers = LineNumbers::new(line);
         for (part, steps) in parts.iter().zip(&steps) {
             run.begin(part.history.read());
             for step in steps {
-                run.step(*step, places.line_of(*step));
+                run.step(*step, line_numbers.line_of(*step));
             }
         }
         let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);

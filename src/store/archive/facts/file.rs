@@ -150,13 +150,13 @@ mod tests {
     /// The checksum in the index is that of the stored bytes.
     #[test]
     fn places_are_those_of_the_stored_bytes() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join(FACTS)).unwrap();
-        let mut facts = FactsFile::create(folder.path(), "1-0").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join(FACTS)).unwrap();
+        let mut facts = FactsFile::create(directory.path(), "1-0").unwrap();
         facts.add_one(b"one").unwrap();
         facts.add_one(b"another").unwrap();
         let (found, places) = facts.finish().unwrap();
-        let path = folder.path().join(FACTS).join("1-0");
+        let path = directory.path().join(FACTS).join("1-0");
         assert!(found.is(&crate::store::archive::hashed_file::checksum(&path).unwrap()));
         let mut file = File::open(&path).unwrap();
         for (place, content) in places.iter().zip([&b"one"[..], b"another"]) {

@@ -63,8 +63,8 @@ impl Default for Manifest {
 
 impl Manifest {
     /// Reads the manifest of a directory; an empty one if the file does not exist.
-    pub fn read(folder: &Path) -> Result<Self, Error> {
-        let path = folder.join(MANIFEST);
+    pub fn read(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(MANIFEST);
         let bytes = match read_file(&path, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -112,8 +112,8 @@ fn is_plain(name: &str) -> bool {
 
 impl StoredFile {
     /// Its path, once the content is found to be what was written.
-    pub fn verified(&self, folder: &Path) -> Result<PathBuf, Error> {
-        let path = folder.join(&self.name);
+    pub fn verified(&self, directory: &Path) -> Result<PathBuf, Error> {
+        let path = directory.join(&self.name);
         let found = hashed_file::checksum(&path).map_err(Error::listed(&path))?;
         if self.checksum.is(&found) { Ok(path) } else { Err(Error::changed(path)) }
     }

@@ -24,7 +24,7 @@ const MAX_FACTS: u64 = 1 << 32;
 /// The scanned repositories and the pull requests of an archive.
 #[derive(Debug, Clone, Default)]
 pub struct Histories {
-    pub(super) folder: PathBuf,
+    pub(super) directory: PathBuf,
     pub(super) manifest: Manifest,
 }
 
@@ -43,7 +43,7 @@ impl Archive {
     /// # Errors
     /// When their list cannot be read or is damaged.
     pub fn histories(&self) -> Result<Histories, Error> {
-        Histories::read(self.folder().join(HISTORY))
+        Histories::read(self.directory().join(HISTORY))
     }
 }
 
@@ -53,13 +53,13 @@ impl Snapshot {
     /// # Errors
     /// Those of [`Archive::histories`].
     pub fn histories(&self) -> Result<Histories, Error> {
-        Histories::read(self.folder.parent().unwrap_or(Path::new("")).join(HISTORY))
+        Histories::read(self.directory.parent().unwrap_or(Path::new("")).join(HISTORY))
     }
 }
 
 impl Histories {
-    pub(super) fn read(folder: PathBuf) -> Result<Self, Error> {
-        Ok(Self { manifest: Manifest::read(&folder)?, folder })
+    pub(super) fn read(directory: PathBuf) -> Result<Self, Error> {
+        Ok(Self { manifest: Manifest::read(&directory)?, directory })
     }
 
     /// What distinguishes the repositories.
@@ -123,8 +123,8 @@ impl Histories {
 
     /// The content of a file of facts.
     pub(super) fn facts<T: DeserializeOwned>(&self, files: &Files) -> Result<T, Error> {
-        let Some(file) = files.get(FACTS) else { return Err(Error::missing(self.folder.join(FACTS))) };
-        let path = file.verified(&self.folder)?;
+        let Some(file) = files.get(FACTS) else { return Err(Error::missing(self.directory.join(FACTS))) };
+        let path = file.verified(&self.directory)?;
         let bytes = read_file(&path, MAX_FACTS).map_err(Error::listed(&path))?;
         codec::decode(&bytes).map_err(Error::file(path))
     }
@@ -135,7 +135,7 @@ impl Histories {
         let files = of_repositories.chain(&self.manifest.pull_requests).filter_map(|files| files.get(name));
         let mut paths = Vec::new();
         for file in files.filter(|file| file.checksum.rows > 0) {
-            paths.push(PlRefPath::try_from_path(&file.verified(&self.folder)?)?);
+            paths.push(PlRefPath::try_from_path(&file.verified(&self.directory)?)?);
         }
         Ok(scan(paths, &Arc::new(frames::schema_of(name)))?)
     }
@@ -146,7 +146,7 @@ impl Histories {
         let mut bytes = 0;
         for file in self.manifest.files() {
             bytes += file.checksum.bytes;
-            problems.extend(file.verified(&self.folder).err());
+            problems.extend(file.verified(&self.directory).err());
         }
         if problems.is_empty() {
             let histories = self.manifest.repositories.iter();

@@ -127,12 +127,12 @@ impl Archive {
 
     /// Keeps the histories whose facts are intact, and writes their tables again. The caller has locked the archive.
     pub(in crate::store::archive) fn repair_histories(&self, problems: &mut Vec<Problem>) -> Result<(), Error> {
-        let folder = self.folder().join(HISTORY);
+        let directory = self.directory().join(HISTORY);
         let known = match self.histories() {
             Ok(known) => known,
             Err(error) => {
-                let kept = layout::unused(&self.folder().join(DAMAGED));
-                disk::rename(&folder, &kept).map_err(Error::file(&folder))?;
+                let kept = layout::unused(&self.directory().join(DAMAGED));
+                disk::rename(&directory, &kept).map_err(Error::file(&directory))?;
                 let name = kept.file_name().unwrap_or_default().display();
                 let then = format!(
                     "the directory is renamed to {name}; scan the repositories, and import pull requests, again"
@@ -176,25 +176,25 @@ impl Archive {
 
     fn change_locked(&self, change: impl FnOnce(&mut Change) -> Result<(), Error>) -> Result<(), Error> {
         let before = self.histories()?;
-        let folder = before.folder.clone();
-        disk::create_folder(&folder).map_err(Error::file(&folder))?;
+        let directory = before.directory.clone();
+        disk::create_directory(&directory).map_err(Error::file(&directory))?;
         let mut next = before.manifest.clone();
         next.number += 1;
         // Files of an interrupted write, and those of the state before the present one.
-        remove_others(&folder, &before.manifest.names()).map_err(Error::file(&folder))?;
-        let mut step = Change { before, next, folder, files: 0 };
+        remove_others(&directory, &before.manifest.names()).map_err(Error::file(&directory))?;
+        let mut step = Change { before, next, directory, files: 0 };
         change(&mut step)?;
-        let Change { next, folder, .. } = step;
-        disk::sync_folder(&folder).map_err(Error::file(&folder))?;
-        let text = next.text().map_err(Error::file(&folder))?;
+        let Change { next, directory, .. } = step;
+        disk::sync_directory(&directory).map_err(Error::file(&directory))?;
+        let text = next.text().map_err(Error::file(&directory))?;
         let replaced = self.replace(&format!("{HISTORY}/{MANIFEST}"), text.as_bytes());
-        replaced.and_then(|()| disk::sync_folder(&folder)).map_err(Error::file(&folder))
+        replaced.and_then(|()| disk::sync_directory(&directory)).map_err(Error::file(&directory))
     }
 }
 
 /// Removes the files that are not listed.
-fn remove_others(folder: &std::path::Path, names: &BTreeSet<&str>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+fn remove_others(directory: &std::path::Path, names: &BTreeSet<&str>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if !entry.file_name().to_str().is_some_and(|name| names.contains(name)) {
             disk::remove_file(&entry.path())?;
@@ -207,7 +207,7 @@ fn remove_others(folder: &std::path::Path, names: &BTreeSet<&str>) -> io::Result
 struct Change {
     before: Histories,
     next: Manifest,
-    folder: PathBuf,
+    directory: PathBuf,
     /// The number of files with facts that were written.
     files: usize,
 }
@@ -215,7 +215,7 @@ struct Change {
 impl Change {
     /// The histories of the next state, as far as they are written.
     fn known(&self) -> Histories {
-        Histories { manifest: self.next.clone(), folder: self.folder.clone() }
+        Histories { manifest: self.next.clone(), directory: self.directory.clone() }
     }
 
     fn replace_history(&mut self, history: &History) -> Result<(), Error> {
@@ -255,7 +255,7 @@ impl Change {
         let prefix = format!("{}-{}", self.next.number, self.files);
         let name_of = |kind: &str| format!("{prefix}.{kind}");
         let mut files = Files::new();
-        let path = self.folder.join(name_of(FACTS));
+        let path = self.directory.join(name_of(FACTS));
         let bytes = codec::encode(facts).map_err(Error::file(&path))?;
         let written = write_file(&path, rows, |file| file.write_all(&bytes));
         files.insert(
@@ -263,7 +263,7 @@ impl Change {
             StoredFile { name: name_of(FACTS), checksum: written.map_err(Error::file(&path))? },
         );
         for table in names {
-            let path = self.folder.join(name_of(table));
+            let path = self.directory.join(name_of(table));
             let write = || {
                 let mut writer = TableWriter::create(&path, table)?;
                 writer.write(tables)?;
@@ -273,7 +273,7 @@ impl Change {
             files.insert((*table).to_owned(), StoredFile { name: name_of(table), checksum });
         }
         for file in files.values() {
-            let path = self.folder.join(&file.name);
+            let path = self.directory.join(&file.name);
             disk::sync_closed(&path).map_err(Error::file(&path))?;
         }
         Ok(files)

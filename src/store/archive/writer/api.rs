@@ -110,7 +110,7 @@ impl Writer {
         let mut created = Vec::new();
         if state.snapshot.is_none() {
             // It is synced to the disk before a generation becomes current: see `finish`.
-            let path = archive.folder().join(POINTER);
+            let path = archive.directory().join(POINTER);
             created.clone_from(&lock.created);
             created.extend(Some(path.clone()).filter(|path| !path.exists()));
             let written = disk::create_or_empty(&path).and_then(|mut file| file.write_all(&Pointer::none().json()));
@@ -120,10 +120,10 @@ impl Writer {
         rayon::spawn(|| {
             let _ = Catalog::built_in();
         });
-        let next = archive.folder().join(NEXT);
+        let next = archive.directory().join(NEXT);
         // An interrupted process leaves such a directory.
-        disk::remove_folder(&next).map_err(Error::file(&next))?;
-        disk::create_folder(&next).map_err(Error::file(&next))?;
+        disk::remove_directory(&next).map_err(Error::file(&next))?;
+        disk::create_directory(&next).map_err(Error::file(&next))?;
         let spool = Spool::create(&next)?;
         let newest = archive.generations().last().map_or(0, |generation| generation.0);
         Ok(Self {
@@ -310,13 +310,13 @@ impl Writer {
 impl Drop for Writer {
     /// Removes what was written and not committed, and what was created for a new archive.
     fn drop(&mut self) {
-        let _ = disk::remove_folder(&self.next);
+        let _ = disk::remove_directory(&self.next);
         if !self.archive.generations().is_empty() {
             // Perhaps the pointer names it, although an error was reported after the pointer was replaced.
             return;
         }
         for path in self.created.iter().rev() {
-            let _ = if path.is_dir() { disk::remove_empty_folder(path) } else { disk::remove_file(path) };
+            let _ = if path.is_dir() { disk::remove_empty_directory(path) } else { disk::remove_file(path) };
         }
     }
 }

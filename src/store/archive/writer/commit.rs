@@ -101,9 +101,9 @@ impl Writer {
         catalog: &Catalog,
     ) -> Result<(Manifest, Sources, WrittenVerdicts), Error> {
         let generation = self.next_number();
-        for folder in kinds() {
-            let path = self.next.join(folder);
-            disk::create_folder(&path).map_err(Error::file(&path))?;
+        for directory in kinds() {
+            let path = self.next.join(directory);
+            disk::create_directory(&path).map_err(Error::file(&path))?;
         }
         let mut manifest = Manifest { generation, reconciled_with, prices: Some(catalog.date), ..Manifest::default() };
         // A map is built of all sources at once in a tenth of the time of one by one.
@@ -267,10 +267,10 @@ impl Writer {
 
     /// Links the files of a part into the next generation.
     fn link(&self, part: &Part) -> Result<(), Error> {
-        let Some(Snapshot { folder, .. }) = &self.state.snapshot else { return Ok(()) };
+        let Some(Snapshot { directory, .. }) = &self.state.snapshot else { return Ok(()) };
         for kind in part.files.keys() {
             let name = file_of(&part.name, kind);
-            let (from, to) = (folder.join(&name), self.next.join(&name));
+            let (from, to) = (directory.join(&name), self.next.join(&name));
             disk::link(&from, &to).map_err(Error::listed(&from))?;
         }
         Ok(())

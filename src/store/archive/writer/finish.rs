@@ -25,23 +25,23 @@ impl Writer {
             manifest.write(&self.next.join(MANIFEST))?;
             disk::remove_file(&self.next.join(SPOOL))?;
             wait_for(Waited::File(self.next.join(MANIFEST)));
-            for folder in kinds().chain([""]) {
-                wait_for(Waited::Folder(self.next.join(folder)));
+            for directory in kinds().chain([""]) {
+                wait_for(Waited::Directory(self.next.join(directory)));
             }
             if self.is_new() {
-                wait_for(Waited::File(self.archive.folder().join(POINTER)));
+                wait_for(Waited::File(self.archive.directory().join(POINTER)));
             }
             Ok(())
         })?;
         if self.is_new() {
             // The pointer has to be on the disk before the generation: a directory with a generation and no pointer is refused.
-            disk::sync_folder(self.archive.folder())?;
+            disk::sync_directory(self.archive.directory())?;
         }
-        let folder = self.archive.folder().join(name_of(manifest.generation));
+        let directory = self.archive.directory().join(name_of(manifest.generation));
         // A process that was interrupted between the two renames leaves such a directory.
-        disk::remove_folder(&folder)?;
-        disk::rename(&self.next, &folder)?;
-        disk::sync_folder(self.archive.folder())?;
+        disk::remove_directory(&directory)?;
+        disk::rename(&self.next, &directory)?;
+        disk::sync_directory(self.archive.directory())?;
         self.archive.make_current(manifest)
     }
 
@@ -54,15 +54,15 @@ impl Writer {
 
     /// Removes all generations but the current one, the one before it, and those that are being read.
     fn clean_up(&self, current: u64) {
-        for (folder, renamed) in &self.damaged {
-            let _ = disk::rename(folder, renamed);
+        for (directory, renamed) in &self.damaged {
+            let _ = disk::rename(directory, renamed);
         }
-        for (number, folder) in self.archive.generations() {
-            if self.damaged.iter().any(|(damaged, _)| *damaged == folder) {
+        for (number, directory) in self.archive.generations() {
+            if self.damaged.iter().any(|(damaged, _)| *damaged == directory) {
                 continue;
             }
             if number != current && number + 1 != current {
-                generations::remove_unless_read(&folder);
+                generations::remove_unless_read(&directory);
             }
         }
     }

@@ -101,9 +101,9 @@ mod tests {
             }],
             ..Source::default()
         };
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for (name, turns) in [("forth", [100, 200]), ("back", [200, 100])] {
-            let archive = Archive::at(folder.path().join(name));
+            let archive = Archive::at(directory.path().join(name));
             let writer = archive.write().unwrap();
             for turns in turns {
                 writer.merge(state(turns));

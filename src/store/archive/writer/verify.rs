@@ -17,12 +17,12 @@ impl Writer {
     /// # Errors
     /// When an index is damaged, or both the facts and tables of a part, or a file cannot be read.
     pub(super) fn verify(&self, parts_to_rewrite: &mut BTreeSet<usize>) -> Result<(Vec<Problem>, bool), Error> {
-        let Some(Snapshot { folder, manifest, .. }) = &self.state.snapshot else {
+        let Some(Snapshot { directory, manifest, .. }) = &self.state.snapshot else {
             return Ok((Vec::new(), false));
         };
         let damaged = manifest.parts.par_iter().enumerate().map(|(index, part)| {
             let kinds = part.files.keys().filter(|_| !parts_to_rewrite.contains(&index));
-            let damaged = kinds.filter_map(|kind| Some((kind.as_str(), part.verified_file(folder, kind).err()?)));
+            let damaged = kinds.filter_map(|kind| Some((kind.as_str(), part.verified_file(directory, kind).err()?)));
             (index, damaged.collect::<Vec<_>>())
         });
         let damaged: Vec<_> = damaged.collect();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::records::{Counting, Document, Outcome, Stated, Step, reported};
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last};
@@ -122,13 +122,13 @@ impl Trajectory {
             trajectory.builder.session.subagents.extend(agent.trajectory_id.owned());
             trajectory.has_agents_elsewhere |= agent.session_id.some().is_some_and(|id| id != own_id);
         }
-        let mut places = Places::new(place.line);
+        let mut line_numbers = LineNumbers::new(place.line);
         for raw in steps {
             if raw.0.first() != Some(&b'{') {
                 damage.note(Reason::NotAnObject);
                 continue;
             }
-            trajectory.step(&raw.read(), places.line_of(raw), inner, damage);
+            trajectory.step(&raw.read(), line_numbers.line_of(raw), inner, damage);
         }
         let stated = usage::present(&document.final_metrics, damage);
         // The sum of a document that another one continues is a part of the other's sum.

@@ -53,13 +53,13 @@ pub(super) fn is_known(kind: &str) -> bool {
 pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
     let mut parts = probe.path().rsplit(['/', '\\']);
     let name = parts.next().unwrap_or_default();
-    let folders: Vec<&str> = parts.collect();
+    let directories: Vec<&str> = parts.collect();
     let is_json = name.rsplit_once('.').is_some_and(|(_, ending)| ending == "json");
     match name {
         "journal.jsonl" => matches!(probe.kind(), "started" | "launched" | "result" | "failed"),
         "custom-title.json" => true,
-        "timeline.jsonl" => folders.get(1) == Some(&"jobs"),
-        _ => name.starts_with("wf_") && is_json && folders.first() == Some(&"workflows"),
+        "timeline.jsonl" => directories.get(1) == Some(&"jobs"),
+        _ => name.starts_with("wf_") && is_json && directories.first() == Some(&"workflows"),
     }
 }
 

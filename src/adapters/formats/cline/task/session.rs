@@ -61,7 +61,7 @@ impl Fold for Task {
         }
         let context = &self.context;
         let of_item = || record.id.some().filter(|_| is_item).map(str::to_owned);
-        let id = || context.folder_id.clone().or_else(of_item).unwrap_or_else(|| hashed_id(line.bytes));
+        let id = || context.directory_id.clone().or_else(of_item).unwrap_or_else(|| hashed_id(line.bytes));
         let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
         if is_item {
             // Its time is that of the last message, and its counts are sums over the messages.

@@ -60,18 +60,18 @@ impl Chat {
 
     /// Reads from a header, else from the path, whether it is the session of a subagent: `chats/PARENT/ID.jsonl`.
     pub(super) fn set_kind(&mut self, header: &Record<'_>, context: &Context) {
-        let folder = match context.folders.as_slice() {
+        let directory = match context.directories.as_slice() {
             [parent, chats, ..] if chats == "chats" => Some(parent.clone()),
             _ => None,
         };
         self.is_subagent = match header.session_kind.as_str() {
-            "" => folder.is_some(),
+            "" => directory.is_some(),
             kind => kind == "subagent",
         };
         if !self.is_subagent {
             return;
         }
-        let parent = header.parent_session_id.owned().or(folder);
+        let parent = header.parent_session_id.owned().or(directory);
         let session = &mut self.builder.session;
         // Each subagent has a file, named after it.
         if parent.as_ref() == Some(&session.session_id)

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::events::{Event, Message, Output, ToolError, text_of};
 use super::records::{Eval, FailedAttempt, SampleRecord};
 use super::scores;
-use crate::adapters::engine::document::Places;
+use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief, money};
@@ -80,7 +80,7 @@ impl<'a> Sample<'a> {
         mut self,
         eval: Option<&Eval<'_>>,
         status: &str,
-        places: &mut Places<'_>,
+        line_numbers: &mut LineNumbers<'_>,
         damage: &mut RecordErrors,
     ) -> SessionResult {
         let session = &mut self.builder.session;
@@ -98,8 +98,8 @@ impl<'a> Sample<'a> {
         let prompt = text_of(self.record.input);
         self.builder.prompt_as(Identity::Session("input".into()), Some(prompt.as_str()));
         // Lines are found in the order of the document, where the attempts that failed come last.
-        let events: Vec<_> = self.record.events().into_iter().map(|raw| (raw, places.line_of(raw))).collect();
-        let attempts = self.record.failed_attempts().into_iter().map(|raw| (raw, places.line_of(raw)));
+        let events: Vec<_> = self.record.events().into_iter().map(|raw| (raw, line_numbers.line_of(raw))).collect();
+        let attempts = self.record.failed_attempts().into_iter().map(|raw| (raw, line_numbers.line_of(raw)));
         for (raw, line) in attempts.collect::<Vec<_>>() {
             self.failed_attempt(raw, line, damage);
         }

@@ -74,9 +74,9 @@ pub(super) struct Code {
 impl Code {
     pub(super) fn new(context: &Context, line: Line<'_>) -> Self {
         // The file is `SESSION/agents/AGENT/wire.jsonl`.
-        let (agent, id) = match context.folders.as_slice() {
+        let (agent, id) = match context.directories.as_slice() {
             [agent, agents, session, ..] if agents == "agents" => (Some(agent.as_str()), Some(session.clone())),
-            _ => (None, context.folder_id.clone()),
+            _ => (None, context.directory_id.clone()),
         };
         let id = id.unwrap_or_else(|| hashed_id(line.bytes));
         Self {

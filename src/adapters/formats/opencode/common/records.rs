@@ -52,7 +52,7 @@ pub(crate) struct Message<'a> {
     pub(crate) agent: Text<'a>,
     /// The older name of `agent`.
     pub(crate) mode: Text<'a>,
-    pub(crate) path: Folder<'a>,
+    pub(crate) path: Directory<'a>,
     pub(crate) cost: Number,
     pub(crate) tokens: Maybe<Usage>,
     pub(crate) finish: Text<'a>,
@@ -68,7 +68,7 @@ pub(crate) struct Message<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
-pub(crate) struct Folder<'a> {
+pub(crate) struct Directory<'a> {
     pub(crate) cwd: Text<'a>,
     /// The root of the repository; `/` outside of one.
     pub(crate) root: Text<'a>,

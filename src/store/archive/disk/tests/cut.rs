@@ -22,19 +22,19 @@ use crate::store::archive::{Archive, Error, Sums};
 #[derive(Debug, Clone)]
 enum Step {
     Create(PathBuf),
-    CreateFolder(PathBuf),
+    CreateDirectory(PathBuf),
     Link(PathBuf, PathBuf),
-    LinkFolder(PathBuf, String),
+    LinkDirectory(PathBuf, String),
     Rename(PathBuf, PathBuf),
     Remove(PathBuf),
     Sync(PathBuf, Vec<u8>),
-    SyncFolder(PathBuf),
+    SyncDirectory(PathBuf),
 }
 
 /// What happens to changes in a directory, and those that were made.
 #[derive(Debug, Default, Clone)]
 struct Trial {
-    folder: PathBuf,
+    directory: PathBuf,
     /// Whether no links can be made.
     is_without_links: bool,
     /// The numbers of the changes that fail; none if empty.
@@ -55,20 +55,20 @@ fn trial() -> MutexGuard<'static, Option<Trial>> {
 
 /// Whether no links can be made here.
 pub fn is_without_links(path: &Path) -> bool {
-    trial().as_ref().is_some_and(|trial| trial.is_without_links && path.starts_with(&trial.folder))
+    trial().as_ref().is_some_and(|trial| trial.is_without_links && path.starts_with(&trial.directory))
 }
 
 /// Makes a change, unless it is in the directory of the trial and one of those that fail.
 pub fn change<T>(change: Change<'_>, make: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let (Change::Create(path)
-    | Change::CreateFolder(path)
+    | Change::CreateDirectory(path)
     | Change::Link(_, path)
-    | Change::LinkFolder(path, _)
+    | Change::LinkDirectory(path, _)
     | Change::Rename(_, path)
     | Change::Remove(path)
     | Change::Sync(path)
-    | Change::SyncFolder(path)) = change;
-    let is_tried = |trial: &&mut Trial| path.starts_with(&trial.folder);
+    | Change::SyncDirectory(path)) = change;
+    let is_tried = |trial: &&mut Trial| path.starts_with(&trial.directory);
     if let Some(trial) = trial().as_mut().filter(is_tried) {
         trial.tried += 1;
         if trial.failing.contains(&(trial.tried - 1)) {
@@ -86,13 +86,13 @@ impl Step {
     fn of(change: Change<'_>) -> io::Result<Self> {
         Ok(match change {
             Change::Create(path) => Self::Create(path.to_owned()),
-            Change::CreateFolder(path) => Self::CreateFolder(path.to_owned()),
+            Change::CreateDirectory(path) => Self::CreateDirectory(path.to_owned()),
             Change::Link(from, to) => Self::Link(from.to_owned(), to.to_owned()),
-            Change::LinkFolder(path, target) => Self::LinkFolder(path.to_owned(), target.to_owned()),
+            Change::LinkDirectory(path, target) => Self::LinkDirectory(path.to_owned(), target.to_owned()),
             Change::Rename(from, to) => Self::Rename(from.to_owned(), to.to_owned()),
             Change::Remove(path) => Self::Remove(path.to_owned()),
             Change::Sync(path) => Self::Sync(path.to_owned(), fs::read(path)?),
-            Change::SyncFolder(path) => Self::SyncFolder(path.to_owned()),
+            Change::SyncDirectory(path) => Self::SyncDirectory(path.to_owned()),
         })
     }
 }
@@ -101,15 +101,15 @@ impl Trial {
     /// Ingests `sources` into the archive in the directory.
     fn run(self, sources: &[Source]) -> (Self, Result<Sums, Error>) {
         let _one_at_a_time = TRIALS.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = self.folder.clone();
+        let directory = self.directory.clone();
         *trial() = Some(self);
-        let sums = ingest(&folder, sources);
+        let sums = ingest(&directory, sources);
         (trial().take().unwrap(), sums)
     }
 }
 
-fn ingest(folder: &Path, sources: &[Source]) -> Result<Sums, Error> {
-    let writer = Archive::at(folder).write()?;
+fn ingest(directory: &Path, sources: &[Source]) -> Result<Sums, Error> {
+    let writer = Archive::at(directory).write()?;
     for source in sources {
         writer.add(source.clone());
     }
@@ -119,13 +119,13 @@ fn ingest(folder: &Path, sources: &[Source]) -> Result<Sums, Error> {
 /// The samples of the first formats.
 fn sources(formats: usize) -> Vec<Source> {
     let mut sources = Vec::new();
-    let below = |folder: &Path| {
-        let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|it| it.unwrap().path()).collect();
+    let below = |directory: &Path| {
+        let mut paths: Vec<PathBuf> = fs::read_dir(directory).unwrap().map(|it| it.unwrap().path()).collect();
         paths.sort();
         paths
     };
-    for folder in below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs")).iter().take(formats) {
-        let files = below(folder);
+    for directory in below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("sample-logs")).iter().take(formats) {
+        let files = below(directory);
         for path in files.iter().filter(|it| it.is_file()) {
             let parsed = adapters::parse(&fs::read(path).unwrap(), Hints::default(), Retention::None);
             let path = path.to_str().unwrap().to_owned();
@@ -148,7 +148,7 @@ enum Node {
     /// Its content, if it was synced.
     File(Option<Vec<u8>>),
     Pointer(String),
-    Folder {
+    Directory {
         /// Names that were synced.
         synced: BTreeMap<String, usize>,
         /// Later changes of names: each is a list of names that change together.
@@ -183,7 +183,7 @@ impl Disk {
         } else if path.is_dir() {
             let names = fs::read_dir(path).unwrap().map(|it| it.unwrap().path());
             let synced = names.map(|it| (name_of(&it), self.read(&it))).collect();
-            Node::Folder { synced, pending: Vec::new() }
+            Node::Directory { synced, pending: Vec::new() }
         } else {
             Node::File(fs::read(path).ok())
         };
@@ -191,8 +191,8 @@ impl Disk {
     }
 
     /// The names in a directory as a program sees them.
-    fn names(&self, folder: usize) -> BTreeMap<String, usize> {
-        let Node::Folder { synced, pending } = &self.nodes[folder] else { panic!("{folder} is no folder") };
+    fn names(&self, directory: usize) -> BTreeMap<String, usize> {
+        let Node::Directory { synced, pending } = &self.nodes[directory] else { panic!("{directory} is no directory") };
         let mut names = synced.clone();
         pending.iter().flatten().for_each(|change| apply(&mut names, change));
         names
@@ -200,12 +200,12 @@ impl Disk {
 
     fn find(&self, path: &Path) -> Option<usize> {
         let below = path.strip_prefix(&self.root).unwrap();
-        below.iter().try_fold(0, |folder, name| self.names(folder).get(name.to_str().unwrap()).copied())
+        below.iter().try_fold(0, |directory, name| self.names(directory).get(name.to_str().unwrap()).copied())
     }
 
-    fn change(&mut self, folder: &Path, names: Vec<(String, Option<usize>)>) {
-        let folder = self.find(folder).unwrap();
-        let Node::Folder { pending, .. } = &mut self.nodes[folder] else { panic!("{folder} is no folder") };
+    fn change(&mut self, directory: &Path, names: Vec<(String, Option<usize>)>) {
+        let directory = self.find(directory).unwrap();
+        let Node::Directory { pending, .. } = &mut self.nodes[directory] else { panic!("{directory} is no directory") };
         pending.push(names);
     }
 
@@ -218,7 +218,7 @@ impl Disk {
     /// The names in a directory that is removed are removed one by one.
     fn remove(&mut self, path: &Path) {
         let place = self.find(path).unwrap();
-        if let Node::Folder { .. } = self.nodes[place] {
+        if let Node::Directory { .. } = self.nodes[place] {
             self.names(place).keys().for_each(|it| self.remove(&path.join(it)));
         }
         self.change(path.parent().unwrap(), vec![(name_of(path), None)]);
@@ -230,16 +230,16 @@ impl Disk {
                 Some(place) => self.nodes[place] = Node::File(None),
                 None => self.add(path, Node::File(None)),
             },
-            Step::CreateFolder(path) => {
+            Step::CreateDirectory(path) => {
                 if self.find(path).is_none() {
-                    self.add(path, Node::Folder { synced: BTreeMap::new(), pending: Vec::new() });
+                    self.add(path, Node::Directory { synced: BTreeMap::new(), pending: Vec::new() });
                 }
             }
             Step::Link(from, to) => {
                 let place = self.find(from);
                 self.change(to.parent().unwrap(), vec![(name_of(to), place)]);
             }
-            Step::LinkFolder(path, target) => self.add(path, Node::Pointer(target.clone())),
+            Step::LinkDirectory(path, target) => self.add(path, Node::Pointer(target.clone())),
             Step::Rename(from, to) => {
                 let place = self.find(from);
                 self.change(to.parent().unwrap(), vec![(name_of(from), None), (name_of(to), place)]);
@@ -249,10 +249,10 @@ impl Disk {
                 let place = self.find(path).unwrap();
                 self.nodes[place] = Node::File(Some(content.clone()));
             }
-            Step::SyncFolder(path) => {
+            Step::SyncDirectory(path) => {
                 let place = self.find(path).unwrap();
                 let names = self.names(place);
-                self.nodes[place] = Node::Folder { synced: names, pending: Vec::new() };
+                self.nodes[place] = Node::Directory { synced: names, pending: Vec::new() };
             }
         }
     }
@@ -263,7 +263,7 @@ impl Disk {
             Node::File(Some(content)) => fs::write(to, content).unwrap(),
             Node::File(None) => fs::write(to, if survives() { &[0; 64][..] } else { &[] }).unwrap(),
             Node::Pointer(target) => std::os::unix::fs::symlink(target, to).unwrap(),
-            Node::Folder { synced, pending } => {
+            Node::Directory { synced, pending } => {
                 let mut names = synced.clone();
                 for changes in pending {
                     if survives() {
@@ -289,11 +289,11 @@ fn apply(names: &mut BTreeMap<String, usize>, (name, place): &(String, Option<us
 }
 
 /// The sums of the archive, if there is one. It must be intact.
-fn held(folder: &Path) -> Option<Sums> {
-    match Archive::at(folder).check() {
+fn held(directory: &Path) -> Option<Sums> {
+    match Archive::at(directory).check() {
         Ok(checked) => {
             assert_eq!(checked.problems, []);
-            Some(Archive::at(folder).sums().unwrap())
+            Some(Archive::at(directory).sums().unwrap())
         }
         Err(Error::Missing(_)) => None,
         Err(error) => panic!("{error}"),
@@ -319,13 +319,13 @@ fn cut_after_every_step(is_without_links: bool) {
         fs::create_dir_all(&archive).unwrap();
         let mut disk = Disk::of(&archive);
         let before = held(&archive);
-        let trial = Trial { folder: archive.clone(), is_without_links, ..Trial::default() };
+        let trial = Trial { directory: archive.clone(), is_without_links, ..Trial::default() };
         let (Trial { made: steps, .. }, after) = trial.run(sources);
         let after = after.unwrap();
         assert!(steps.len() > 20, "{steps:?}");
         for (index, step) in steps.iter().enumerate() {
             disk.step(step);
-            if ways.is_none() && matches!(step, Step::Create(_) | Step::CreateFolder(_) | Step::Link(..)) {
+            if ways.is_none() && matches!(step, Step::Create(_) | Step::CreateDirectory(_) | Step::Link(..)) {
                 continue;
             }
             for way in ways.map_or(index as u64 % 4..index as u64 % 4 + 1, |it| 0..it) {
@@ -368,14 +368,15 @@ fn a_failing_change_leaves_the_archive_before_or_after() {
         for sources in [&few, &all] {
             let before = held(&archive);
             let attempt = |number: Range<usize>| {
-                let folder = home.path().join(format!("{}-{}-{is_without_links}", number.start, number.end));
-                copy(&archive, &folder);
-                let trial = Trial { folder: folder.clone(), is_without_links, failing: number, ..Trial::default() };
+                let directory = home.path().join(format!("{}-{}-{is_without_links}", number.start, number.end));
+                copy(&archive, &directory);
+                let trial =
+                    Trial { directory: directory.clone(), is_without_links, failing: number, ..Trial::default() };
                 let (trial, result) = trial.run(sources);
-                (trial, result, folder)
+                (trial, result, directory)
             };
-            let (whole, after, folder) = attempt(0..0);
-            fs::remove_dir_all(folder).unwrap();
+            let (whole, after, directory) = attempt(0..0);
+            fs::remove_dir_all(directory).unwrap();
             let after = after.unwrap();
             let mut failed = 0;
             for number in 0..whole.tried {
@@ -387,15 +388,15 @@ fn a_failing_change_leaves_the_archive_before_or_after() {
                     way..way + 1
                 };
                 for failing in ways.get(chosen).unwrap() {
-                    let (_, result, folder) = attempt(failing.clone());
-                    let now = held(&folder);
+                    let (_, result, directory) = attempt(failing.clone());
+                    let now = held(&directory);
                     let what = format!("{failing:?}, {result:?}: {now:?}");
                     assert!(now == before || now == Some(after), "{what}");
                     // An ingest that reports success has happened.
                     assert!(result.is_err() || now == Some(after), "{what}");
                     failed += u32::from(result.is_err());
-                    assert_eq!(ingest(&folder, sources).unwrap(), after, "{what}");
-                    fs::remove_dir_all(folder).unwrap();
+                    assert_eq!(ingest(&directory, sources).unwrap(), after, "{what}");
+                    fs::remove_dir_all(directory).unwrap();
                 }
             }
             assert!(failed > 10);
