@@ -74,7 +74,7 @@ fn the_charges_are_those_of_report_cost() {
 fn required_columns_have_values() {
     let focus = charges(&tables_of(facts(Retention::None)), &Scope::default());
     let rows = &focus.rows;
-    assert!(focus.unpriced.turns > 0 && rows.height() > 50);
+    assert!(focus.unpriced.rows > 0 && rows.height() > 50);
     for column in [
         "BilledCost",
         "BillingAccountId",

@@ -17,7 +17,7 @@ type Value = fn(&Run) -> Option<i64>;
 
 /// The columns of runs, apart from the name and the cost.
 const COLUMNS: [(&str, Value); 6] = [
-    ("run_turns", |it| Some(it.turns)),
+    ("run_turns", |it| it.turns),
     ("run_calls", |it| Some(it.calls)),
     ("run_tokens", |it| it.tokens),
     (tool_calls::RESULT_BYTES, |it| it.result_bytes),
@@ -43,8 +43,10 @@ impl AgentRows {
 }
 
 impl SessionRows for AgentRows {
+    /// A session without responses, whose log contains sums only, is computed with the one that started it.
     fn sessions(&self) -> BTreeSet<usize> {
-        self.turns.sessions().collect()
+        let starts = self.starts.sessions().flat_map(|session| self.starts.of(session));
+        self.turns.sessions().chain(starts.filter_map(|start| start.session)).collect()
     }
 }
 

@@ -20,12 +20,9 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure("sessions", "Sessions that contain them", || col(SESSION_KEY).n_unique().cast(DataType::Int64)).wide(),
     median("p50_cost_usd", "Median cost of a run", RUN_COST_USD),
     percentile_90("p90_cost_usd", "90th percentile", RUN_COST_USD).wide(),
-    measure(sessions::TURNS, "Responses", || col("run_turns").sum()),
+    measure(sessions::TURNS, "Responses", || known_sum("run_turns")),
     measure(sessions::TOOL_CALLS, "Tool calls", || col("run_calls").sum()).wide(),
-    measure(turns::TOTAL_TOKENS, "Tokens", || {
-        when(col("run_tokens").count().gt(lit(0))).then(col("run_tokens").sum()).otherwise(lit(NULL))
-    })
-    .wide(),
+    measure(turns::TOTAL_TOKENS, "Tokens", || known_sum("run_tokens")).wide(),
     sum(tool_calls::RESULT_BYTES, "Bytes of the results of the calls that started them: what they returned"),
     median("p50_result_bytes", "Median of these bytes", tool_calls::RESULT_BYTES).wide(),
     measure("known_results", "Runs of which the log shows the result", || {

@@ -95,8 +95,10 @@ pub(super) fn starts(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<St
         table.filter(col(events::KIND).eq(lit("subagent"))),
         |events: &EventColumns, row| {
             let index = find(events.runtime(row), events.session(row))?;
+            let agent_id = events.code(row);
             let start = Start {
-                agent_id: events.code(row).map(str::to_owned),
+                session: agent_id.and_then(|id| find(events.runtime(row), Some(id))),
+                agent_id: agent_id.map(str::to_owned),
                 name: events.agent(row).map(str::to_owned),
                 call_id: events.call_id(row).map(hash_of),
                 time: events.time(row).map(Time::micros),

@@ -42,6 +42,8 @@ pub(super) struct Call {
 pub(super) struct Start {
     /// The id of the agent or of its session.
     pub agent_id: Option<String>,
+    /// The index of its session, if it has one.
+    pub session: Option<usize>,
     /// Its name or type.
     pub name: Option<String>,
     /// A hash of the id of the call.
@@ -63,7 +65,8 @@ pub(super) struct Rows<'a> {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Run {
     pub name: Option<String>,
-    pub turns: i64,
+    /// `None` if its log contains sums only.
+    pub turns: Option<i64>,
     pub calls: i64,
     pub tokens: Option<i64>,
     pub cost_usd: Option<f64>,
@@ -116,7 +119,7 @@ pub(super) fn runs(session: Rows<'_>, started: &Started<'_>) -> Vec<Run> {
 /// A session as a run of its parent, of which `parent` is. `None` if the log of the parent does not name it: a fork has a parent, too.
 pub(super) fn run_of_session(id: &str, name: Option<&str>, session: Rows<'_>, parent: &Started<'_>) -> Option<Run> {
     let start = parent.starts.get(id)?;
-    if session.turns.iter().all(|turn| turn.agent.is_some()) {
+    if !session.turns.is_empty() && session.turns.iter().all(|turn| turn.agent.is_some()) {
         // All of its responses are those of runs in its log.
         return None;
     }
@@ -165,7 +168,7 @@ impl<'a> Started<'a> {
 
 impl Run {
     fn add_turn(&mut self, turn: &Turn) {
-        self.turns += 1;
+        *self.turns.get_or_insert(0) += 1;
         self.tokens = self.tokens.into_iter().chain(turn.total_tokens).reduce(i64::saturating_add);
         self.cost_usd = self.cost_usd.into_iter().chain(turn.cost_usd).reduce(f64::add);
     }
@@ -213,7 +216,7 @@ mod tests {
         let expected = [
             Run {
                 name: name.clone(),
-                turns: 2,
+                turns: Some(2),
                 calls: 3,
                 tokens: Some(200),
                 cost_usd: Some(1.0),
@@ -221,7 +224,7 @@ mod tests {
                 reads: 3,
                 repeated_reads: 1,
             },
-            Run { name, turns: 1, tokens: Some(100), cost_usd: Some(0.5), ..Run::default() },
+            Run { name, turns: Some(1), tokens: Some(100), cost_usd: Some(0.5), ..Run::default() },
         ];
         let session = Rows { turns: &turns, calls: &calls, starts: &starts };
         assert_eq!(runs(session, &Started::of(session)), expected);
@@ -237,8 +240,11 @@ mod tests {
         let calls = [read(2, 7, false), read(3, 7, true)];
         let session = Rows { turns: &turns, calls: &calls, starts: &[] };
         let expected =
-            Run { turns: 1, calls: 1, result_bytes: Some(20), reads: 1, repeated_reads: 1, ..Run::default() };
+            Run { turns: Some(1), calls: 1, result_bytes: Some(20), reads: 1, repeated_reads: 1, ..Run::default() };
         assert_eq!(run_of_session("child", None, session, &parent), Some(expected));
         assert_eq!(run_of_session("fork", None, session, &parent), None);
+        // A log with sums only.
+        let of_sums = Run { result_bytes: Some(20), ..Run::default() };
+        assert_eq!(run_of_session("child", None, Rows::default(), &parent), Some(of_sums));
     }
 }

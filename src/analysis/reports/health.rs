@@ -9,7 +9,7 @@ use super::listing::listed;
 use super::options::Options;
 use super::spec::List;
 use crate::analysis::present::Roles;
-use crate::analysis::rows::{Frames, matches, sum_where};
+use crate::analysis::rows::{CostBasis, Frames, matches, sum_where};
 use crate::analysis::selection::{Error, LeftOut, Scope};
 use crate::base::time::Time;
 use crate::store::frames::{rejects, sessions, sources, time_value, turns, unknown_records};
@@ -119,6 +119,7 @@ fn run(tables: &Frames, options: &Options) -> Result<Answer, Error> {
         ("since", scope.since.is_some()),
         ("until", scope.until.is_some()),
         ("undated", scope.undated.is_some()),
+        ("cost", options.cost != CostBasis::Auto),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
         return Err(refused(option));

@@ -211,9 +211,9 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
         counted(focus.rows.height(), "row"),
         shown(&path).display()
     ));
-    let Unpriced { turns, tokens } = focus.unpriced;
-    if turns > 0 {
-        let what = format!("{} with {}", counted(turns, "response"), counted(tokens, "token"));
+    let Unpriced { rows, tokens } = focus.unpriced;
+    if rows > 0 {
+        let what = format!("{} of the ledger with {}", counted(rows, "row"), counted(tokens, "token"));
         complain(format_args!("not in the file, as the cost is unknown: {what}"));
     }
     if let Some(sentence) = focus.left_out.stated("row", "time") {

@@ -17,6 +17,7 @@ use polars::prelude::*;
 use super::output::{Layout, complain, is_on_terminal, numbers, print, row_limit, say, state_currency, terminal_width};
 use super::resolve::{
     empty_report_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged, state_unknown_labels,
+    state_unmatched_turns,
 };
 use super::source::{Opened, catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
@@ -149,6 +150,10 @@ impl Asked<'_> {
         state(report, &answer.left_out);
         if answer.rows.height() > 0 {
             state_unknown_labels(opened, &options.by);
+            // The windows of limits are rows whatever the filters match.
+            if report.has_active() {
+                state_unmatched_turns("", opened, &options.scope);
+            }
         }
         if let Some(judged) = answer.judged {
             state_unjudged("", opened, judged, options.unjudged);

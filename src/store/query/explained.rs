@@ -39,10 +39,7 @@ pub(super) fn explained(error: &PolarsError) -> String {
         return "a time is compared with a text of another form: write DATE '2026-10-05' or TIMESTAMP '2026-10-05 08:00:00'".to_owned();
     }
     if let Some(name) = quoted(text, "unsupported function '", '\'') {
-        let known = all_functions().into_iter().filter(|known| !known.eq_ignore_ascii_case(&name));
-        let near = near(&name, known);
-        let near = near.map_or_else(String::new, |near| format!("; did you mean {}?", near.to_uppercase()));
-        return format!("no function {}{near}", name.to_uppercase());
+        return unknown_function(&name);
     }
     if text.contains("expression Tuple") {
         return "rows such as (a, b) are not supported: write a = c AND b = d, or join the tables".to_owned();
@@ -56,6 +53,32 @@ pub(super) fn explained(error: &PolarsError) -> String {
         return format!("two columns of the result have the name {name:?}: name one of them with AS");
     }
     without_debug(text)
+}
+
+/// Functions that a rewrite replaces, and polars does not know.
+const REWRITTEN: &[&str] = &[
+    "current_date",
+    "current_timestamp",
+    "date_trunc",
+    "datetrunc",
+    "instr",
+    "localtimestamp",
+    "now",
+    "percentile_cont",
+];
+
+/// The message about a name that no function has; `None` if one has it.
+pub(super) fn no_function(name: &str) -> Option<String> {
+    let name = name.to_ascii_lowercase();
+    let is_known = REWRITTEN.contains(&name.as_str()) || all_functions().contains(&name.as_str());
+    (!is_known).then(|| unknown_function(&name))
+}
+
+fn unknown_function(name: &str) -> String {
+    let known = all_functions().into_iter().filter(|known| !known.eq_ignore_ascii_case(name));
+    let near = near(name, known);
+    let near = near.map_or_else(String::new, |near| format!("; did you mean {}?", near.to_uppercase()));
+    format!("no function {}{near}", name.to_uppercase())
 }
 
 /// A message without syntax trees: what follows the beginning of one is left out.

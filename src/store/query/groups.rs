@@ -4,13 +4,14 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Function, GroupByExpr, Ident, NamedWindowExpr, OrderBy, OrderByExpr, OrderByKind, Query, Select, SelectItem,
-    SetExpr, TableAlias, TableFactor, TableWithJoins, Value,
+    Expr, Function, GroupByExpr, Ident, NamedWindowExpr, ObjectName, OrderBy, OrderByExpr, OrderByKind, Query, Select,
+    SelectItem, SetExpr, TableAlias, TableFactor, TableWithJoins, Value, VisitorMut,
 };
 
-use super::names::{contains_aggregate, is_aggregate, output_names};
+use super::explained::no_function;
+use super::names::{canonical_name, contains_aggregate, is_aggregate, output_names};
 use super::scope::{Relation, column_name};
-use super::visit::{change_expressions, visit_own_mut};
+use super::visit::{visit_mut, visit_own_mut};
 
 /// Rewrites a SELECT with groups or aggregates, and the order of its query. These are the tables of its FROM.
 ///
@@ -48,7 +49,7 @@ pub(super) fn rewrite_groups(
     }
     let mut having = select.having.take();
     if let Some(having) = &mut having {
-        lift.insert_aliases(having);
+        lift.insert_aliases(having, relations);
         lift.lift(having)?;
     }
     for window in &mut select.named_window {
@@ -198,6 +199,46 @@ fn keys_of(written: &[Expr], select: &Select, relations: &[Relation]) -> Result<
     Ok(Some(keys))
 }
 
+/// Puts the expressions of aliases in the place of their names.
+struct InsertAliases<'a> {
+    lift: &'a Lift,
+    relations: &'a [Relation],
+    /// The number of aggregates around the present expression.
+    aggregates: usize,
+}
+
+impl InsertAliases<'_> {
+    /// Whether a name is that of a group, or within an aggregate perhaps that of a column.
+    fn is_column(&self, name: &Ident) -> bool {
+        let can_be_of = |it: &Relation| it.columns.as_ref().is_none_or(|columns| columns.contains(&name.value));
+        self.lift.keys.iter().any(|(key, _)| column_name(key) == Some(name))
+            || self.aggregates > 0 && self.relations.iter().any(can_be_of)
+    }
+}
+
+impl VisitorMut for InsertAliases<'_> {
+    type Break = String;
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+        self.aggregates += usize::from(matches!(expr, Expr::Function(function) if is_plain_aggregate(function)));
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<String> {
+        match &*expr {
+            Expr::Function(function) if is_plain_aggregate(function) => self.aggregates -= 1,
+            Expr::Identifier(name) if !self.is_column(name) => {
+                let of_alias = self.lift.aliases.iter().find(|(alias, _)| *alias == name.value);
+                if let Some((_, of_alias)) = of_alias {
+                    *expr = Expr::Nested(Box::new(of_alias.clone()));
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 /// Replaces groups and aggregates by the columns of the subquery.
 struct Lift {
     keys: Vec<(Expr, String)>,
@@ -219,17 +260,11 @@ impl Lift {
         self.aliases.iter().any(|(alias, _)| alias == name)
     }
 
-    /// Puts the expressions of aliases in their place, which HAVING may use.
-    fn insert_aliases(&self, expr: &mut Expr) {
-        let keys = &self.keys;
-        change_expressions(expr, |expr| {
-            if let Expr::Identifier(name) = &*expr
-                && !keys.iter().any(|(key, _)| column_name(key) == Some(name))
-                && let Some((_, of_alias)) = self.aliases.iter().find(|(alias, _)| *alias == name.value)
-            {
-                *expr = Expr::Nested(Box::new(of_alias.clone()));
-            }
-        });
+    /// Puts the expressions of aliases in their place, which HAVING may use. Within an aggregate, a name is first that of a column.
+    fn insert_aliases(&self, having: &mut Expr, relations: &[Relation]) {
+        let mut inserted = InsertAliases { lift: self, relations, aggregates: 0 };
+        // It never breaks.
+        let _: Result<(), String> = visit_mut(having, &mut inserted);
     }
 
     /// The place of the group that an expression is.
@@ -253,6 +288,8 @@ impl Lift {
         }
         match expr {
             Expr::Function(function) if is_plain_aggregate(function) => {
+                // polars refuses to compute the same aggregate twice, also under two names.
+                function.name = ObjectName::from(vec![Ident::new(canonical_name(function))]);
                 let known = self.aggregates.iter().position(|it| it == expr);
                 let place = known.unwrap_or_else(|| {
                     self.aggregates.push(expr.clone());
@@ -261,6 +298,11 @@ impl Lift {
                 *expr = Expr::Identifier(Ident::with_quote('"', aggregate_name(place)));
             }
             Expr::Identifier(name) if self.is_order && self.is_alias(&name.value) => {}
+            Expr::Function(function) => {
+                if let Some(error) = no_function(&function.name.to_string()) {
+                    return ControlFlow::Break(error);
+                }
+            }
             Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
                 return ControlFlow::Break(format!(
                     "{expr} has to be in GROUP BY, or in an aggregate such as MAX({expr})"

@@ -2,6 +2,7 @@
 
 mod asked;
 mod conditions;
+mod constants;
 mod dates;
 mod durations;
 mod error;

@@ -53,6 +53,17 @@ pub(super) fn is_aggregate(function: &Function) -> bool {
     AGGREGATES.contains(&function.name.to_string().to_ascii_lowercase().as_str())
 }
 
+/// The name of an aggregate that has several.
+pub(super) fn canonical_name(function: &Function) -> String {
+    let name = function.name.to_string().to_ascii_lowercase();
+    match name.as_str() {
+        "stddev_samp" | "stdev" | "stdev_samp" => "stddev".to_owned(),
+        "var" | "var_samp" => "variance".to_owned(),
+        "covar_samp" => "covar".to_owned(),
+        _ => name,
+    }
+}
+
 /// Whether an expression contains an aggregate that is no window, except those of its subqueries.
 pub(super) fn contains_aggregate(expr: &Expr) -> bool {
     let visited = visit_own(expr, |expr| match expr {

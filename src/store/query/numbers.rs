@@ -1,10 +1,11 @@
 //! Rewrites functions of numbers and texts whose results polars computes differently from other engines.
 
-use sqlparser::ast::{BinaryOperator, Expr, Function, UnaryOperator, Value};
+use sqlparser::ast::{BinaryOperator, DataType, Expr, Function, Statement, UnaryOperator, Value};
 
 use super::names::arguments_of;
 use super::parse::parsed;
 use super::types::Types;
+use super::visit::change_expressions;
 
 /// Functions whose numbers have no sign or few bits in polars: differences and products of them would be wrong.
 const SMALL: &[&str] = &[
@@ -22,6 +23,18 @@ const SMALL: &[&str] = &[
 
 /// Maximum length of the text of an expression that a rewrite repeats.
 const MAX_REPEATED: usize = 10_000;
+
+/// Gives whole numbers 64 bits in every cast: those of polars with 32 bits overflow without an error, also in sums.
+pub(super) fn with_long_numbers(statement: &mut Statement) {
+    use DataType::{Int, Int2, Int4, Integer, MediumInt, SmallInt, TinyInt};
+    change_expressions(statement, |expr| {
+        if let Expr::Cast { data_type, .. } = expr
+            && matches!(data_type, Int(_) | Int2(_) | Int4(_) | Integer(_) | MediumInt(_) | SmallInt(_) | TinyInt(_))
+        {
+            *data_type = DataType::BigInt(None);
+        }
+    });
+}
 
 /// What is in the place of an expression for polars; `None` if it stays.
 ///

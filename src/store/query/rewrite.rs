@@ -9,6 +9,7 @@ use sqlparser::ast::{
     SelectItem, SetExpr, Statement, TableFactor, TableWithJoins, Value, VisitMut, VisitorMut,
 };
 
+use super::constants::rewrite_constants;
 use super::dates::rewrite_dates;
 use super::error::Error;
 use super::forms::form_of;
@@ -16,7 +17,7 @@ use super::groups::aliases_of;
 use super::joins::rewrite_joins;
 use super::lists::without_empty_lists;
 use super::names::{arguments_of, contains_aggregate, is_aggregate};
-use super::numbers::{number, short, wide};
+use super::numbers::{number, short, wide, with_long_numbers};
 use super::orders::nulls_last;
 use super::parse::{parsed, parsed_query, text_of};
 use super::scope::Tables;
@@ -36,6 +37,8 @@ pub(super) fn rewrite(
     now: Timestamp,
 ) -> Result<String, Error> {
     let before = statement.clone();
+    with_long_numbers(&mut statement);
+    rewrite_constants(&mut statement).map_err(Error::Refused)?;
     rewrite_dates(&mut statement, types).map_err(Error::Refused)?;
     rewrite_joins(&mut statement, tables).map_err(Error::Refused)?;
     visit_mut(&mut statement, &mut Rewriter { now, types }).map_err(Error::Refused)?;
@@ -73,9 +76,10 @@ impl VisitorMut for Rewriter<'_> {
             let named = std::mem::take(&mut select.named_window);
             insert_named_windows(select, &named);
         }
-        // polars computes functions of literals for no row if there is no table.
+        // Without a table, polars computes functions of literals for no row, and ignores conditions.
         let is_literal = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(Expr::Value(_)));
-        if select.from.is_empty() && !select.projection.iter().all(is_literal) {
+        let is_list = select.selection.is_none() && select.projection.iter().all(is_literal);
+        if select.from.is_empty() && !is_list {
             select.from =
                 select_of("SELECT 1 FROM (VALUES (1)) AS \"one row\"").map(|one| one.from).unwrap_or_default();
         }

@@ -206,6 +206,28 @@ fn groups_are_ordered_and_filtered_by_aggregates() {
         ("SELECT UPPER(tool) AS t FROM tool_calls GROUP BY t HAVING MAX(tokens) > 5 ORDER BY MIN(tokens)", "READ"),
         ("SELECT COUNT(*) AS n FROM tool_calls HAVING COUNT(*) > 9", ""),
         (
+            "SELECT tool, SUM(tokens) AS tokens FROM tool_calls GROUP BY tool HAVING SUM(tokens) > 1 ORDER BY tool",
+            "Bash,5;Read,7",
+        ),
+        (
+            "SELECT tool, MAX(tokens) AS status, MIN(status) AS tokens FROM tool_calls GROUP BY tool HAVING MIN(status) > 'a' AND status > 5",
+            "Read,7,ok",
+        ),
+        ("SELECT tool, tokens * 2 AS twice FROM tool_calls GROUP BY tool, tokens HAVING SUM(twice) > 10", "Read,14"),
+        (
+            "SELECT STDDEV(tokens) AS a, stddev_samp(tokens) AS b, sum(tokens) AS c, SUM(tokens) AS d FROM tool_calls",
+            "3.05505,3.05505,13,13",
+        ),
+        (
+            "SELECT VARIANCE(tokens) AS a, VAR_SAMP(tokens) AS b FROM tool_calls GROUP BY runtime ORDER BY a",
+            "2.0,2.0;-,-",
+        ),
+        ("SELECT runtime, BOOL_OR(tokens > 1) AS x FROM tool_calls GROUP BY runtime", "no function BOOL_OR…"),
+        (
+            "SELECT runtime, DATE_TRUNC('day', status) AS x FROM sessions GROUP BY runtime",
+            "status has to be in GROUP BY…",
+        ),
+        (
             "SELECT tool, SUM(COUNT(*)) OVER () AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM tool_calls GROUP BY tool ORDER BY tool",
             "Bash,4,1;Edit,4,2;Read,4,2",
         ),
@@ -320,6 +342,67 @@ fn windows_have_the_frames_of_the_standard() {
     check(&[
         ("SELECT d FROM (VALUES (1, 5), (2, 7)) AS t (d, x) QUALIFY ROW_NUMBER() OVER (ORDER BY x DESC) = 1", "2"),
         ("SELECT d, SUM(x) OVER w AS s FROM (VALUES (1, 5), (2, 7)) AS t (d, x) WINDOW w AS (ORDER BY d)", "1,5;2,12"),
+    ]);
+}
+
+#[test]
+fn aggregates_of_constants_are_those_of_the_rows() {
+    check(&[
+        (
+            "SELECT SUM(1) AS a, COUNT(*) AS b, SUM(2.5) AS c, AVG(5) AS d, MAX('x') AS e FROM tool_calls",
+            "4,4,10.0,5.0,x",
+        ),
+        (
+            "SELECT SUM(1) AS a, AVG(5) AS b, MIN(5) AS c, COUNT(1) AS d, COUNT(DISTINCT 1) AS e FROM tool_calls WHERE FALSE",
+            "-,-,-,0,0",
+        ),
+        ("SELECT SUM(1) FROM tool_calls", "4"),
+        ("SELECT runtime, SUM(1) AS n FROM tool_calls GROUP BY runtime ORDER BY n", "pi,1;codex,3"),
+        ("SELECT runtime FROM tool_calls GROUP BY runtime HAVING SUM(1) > 1 AND SUM(1) / COUNT(*) = 1", "codex"),
+        ("SELECT tool FROM tool_calls GROUP BY tool ORDER BY SUM(-1), tool", "Bash;Edit;Read"),
+        (
+            "SELECT SUM(CASE WHEN 1 = 1 THEN 1 ELSE 0 END) AS a, SUM(COALESCE(NULL, 1)) AS b, SUM(NULL) AS c FROM tool_calls",
+            "4,4,-",
+        ),
+        (
+            "SELECT SUM(1) FILTER (WHERE tool = 'Bash') AS a, COUNT(DISTINCT 1) AS b, SUM(DISTINCT 3) AS c FROM tool_calls",
+            "2,1,3",
+        ),
+        (
+            "SELECT tool, SUM(1) OVER (PARTITION BY runtime) AS a, SUM(2) OVER (ORDER BY tool) AS b, MAX(7) OVER () AS c FROM tool_calls ORDER BY tool, a",
+            "Bash,3,4,7;Bash,3,4,7;Edit,1,6,7;Read,3,8,7",
+        ),
+        ("SELECT MAX(7) OVER () AS c, FIRST_VALUE('x') OVER (ORDER BY tool) AS d FROM tool_calls", "7,x;7,x;7,x;7,x"),
+        ("SELECT runtime, SUM(1) OVER () AS n FROM sessions GROUP BY runtime ORDER BY runtime", "codex,2;pi,2"),
+        (
+            "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY 3) AS a, QUANTILE_CONT(tokens, 0.5) AS b FROM tool_calls",
+            "3,5.0",
+        ),
+        ("SELECT (SELECT SUM(1) FROM tool_calls) AS a, SUM((SELECT 2)) AS b FROM sessions", "4,6"),
+        ("SELECT SUM(1) AS a, MAX(5) AS b", "1,5"),
+        ("SELECT STDDEV(1) AS a FROM tool_calls", "STDDEV(1): stddev of a constant is not supported…"),
+        ("SELECT 2 WHERE 1 = 0", ""),
+        ("SELECT 1 AS x UNION ALL SELECT 2 WHERE 1 = 0", "1"),
+        ("SELECT (SELECT 1 WHERE 1 = 0) IS NULL AS x", "true"),
+    ]);
+}
+
+#[test]
+fn whole_numbers_have_64_bits() {
+    check(&[
+        (
+            "SELECT SUM(CAST(tokens AS INTEGER) * 1000000000) AS a, SUM(tokens::int * 1000000000) AS b FROM tool_calls",
+            "13000000000,13000000000",
+        ),
+        (
+            "SELECT SUM(CAST(2000000000 AS INTEGER)) AS a, SUM(CAST(tokens AS SMALLINT) * 30000) AS b FROM tool_calls",
+            "8000000000,390000",
+        ),
+        (
+            "SELECT CAST(3000000000 AS INTEGER) * CAST(1000 AS TINYINT) AS a, TRY_CAST('x' AS INTEGER) AS b",
+            "3000000000000,-",
+        ),
+        ("SELECT CAST(2.7 AS INTEGER) AS a, CAST(-2.7 AS INT) AS b", "2,-2"),
     ]);
 }
 

@@ -65,7 +65,7 @@ pub(super) const LABELS: &str = "focus_labels";
 /// The separator of the labels in [`LABELS`]: labels have no control characters in their keys.
 pub(super) const SEPARATOR: char = '\u{1f}';
 
-const UNPRICED_TURNS: &str = "unpriced_turns";
+const UNPRICED_ROWS: &str = "unpriced_rows";
 const UNPRICED_TOKENS: &str = sessions::UNPRICED_TOKENS;
 
 impl Meter {
@@ -124,7 +124,7 @@ pub(super) fn summed(rows: LazyFrame) -> LazyFrame {
         (unpriced_tokens().gt(lit(0)).or(col(turns::COST_USD).is_null()))
             .sum()
             .cast(DataType::Int64)
-            .alias(UNPRICED_TURNS),
+            .alias(UNPRICED_ROWS),
         unpriced_tokens().sum().cast(DataType::Int64).alias(UNPRICED_TOKENS),
     ];
     let sums: Vec<Expr> = METERS.iter().flat_map(Meter::sums).chain(unpriced).collect();
@@ -134,5 +134,5 @@ pub(super) fn summed(rows: LazyFrame) -> LazyFrame {
 /// The usage without a known cost in all groups.
 pub(super) fn unpriced(sums: &DataFrame) -> PolarsResult<Unpriced> {
     let sum = |name: &str| -> PolarsResult<i64> { Ok(sums.column(name)?.i64()?.sum().unwrap_or(0)) };
-    Ok(Unpriced { turns: sum(UNPRICED_TURNS)?, tokens: sum(UNPRICED_TOKENS)? })
+    Ok(Unpriced { rows: sum(UNPRICED_ROWS)?, tokens: sum(UNPRICED_TOKENS)? })
 }

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Unpriced {
     /// Rows of the ledger.
-    pub turns: i64,
+    pub rows: i64,
     /// Their known tokens.
     pub tokens: i64,
 }
