@@ -128,68 +128,17 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: CostBasis, catalog: &Catalog)
         let sorted = SortMultipleOptions::default().with_nulls_last(true);
         Ok((grouping.rows.group_by(keys).agg(measures).sort(order, sorted), grouping.left_out))
     };
-    let rows = || len().cast(DataType::Int64).alias("rows");
-    let known_sum = |column: &str| rows::known_sum(column).alias(column);
-    let with_status = |status: &str| count_of(sessions::STATUS, status).alias(status);
-    let known = |column: &str| col(column).count().cast(DataType::Int64).alias(format!("{column}_known"));
-    let unpriced = sum_where(turns::TOTAL_TOKENS, col("is_unpriced")).cast(DataType::Int64);
-    let of_turns = [
-        known_sum(turns::COST_USD),
-        known_sum(turns::TOTAL_TOKENS),
-        known_sum(turns::INPUT_TOKENS),
-        known_sum(turns::OUTPUT_TOKENS),
-        known_sum(turns::CACHE_READ_TOKENS),
-        known_sum(turns::CACHE_WRITE_TOKENS),
-        when(col(turns::CACHE_READ_TOKENS).count().gt(lit(0)))
-            .then(prompt_tokens().sum())
-            .otherwise(lit(NULL))
-            .alias(PROMPT_TOKENS),
-        unpriced.alias(sessions::UNPRICED_TOKENS),
-        responses().alias(sessions::TURNS),
-    ];
-    let of_skills = [
-        billionths(rows::known_sum(turns::COST_USD)).alias("cost"),
-        known_sum(turns::TOTAL_TOKENS),
-        count_of(turns::GRAIN, "turn").alias(sessions::TURNS),
-        known_sum(turns::TOOL_CALLS),
-    ];
-    let of_tools = [
-        rows(),
-        failed_calls().alias("error"),
-        with_status("denied"),
-        with_status("incomplete"),
-        known(turns::DURATION_MS),
-        known_sum(turns::DURATION_MS),
-        known_sum(tool_calls::RESULT_BYTES),
-    ];
-    let (turns, left_out) = grouped(&Table(turns::TABLE), &["model"], &of_turns)?;
-    let (skills, _) = grouped(&Table(turns::TABLE), &["skill"], &of_skills)?;
+    let (turns, left_out) = grouped(&Table(turns::TABLE), &["model"], &of_turns())?;
+    let (skills, _) = grouped(&Table(turns::TABLE), &["skill"], &of_skills())?;
     let skills = skills.filter(col(turns::SKILL).neq(lit(NONE)));
-    let (tools, _) = grouped(&Table(tool_calls::TABLE), &["tool"], &of_tools)?;
-    let (troubles, _) = grouped(&Errors, &["kind", "code"], &[rows()])?;
-    let key = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
+    let (tools, _) = grouped(&Table(tool_calls::TABLE), &["tool"], &of_tools())?;
+    let (troubles, _) = grouped(&Errors, &["kind", "code"], &[number_of_rows()])?;
     let listed = Grouping::new(NAME, &Sessions, tables, scope, cost)?.rows;
     let trials = judged_trials(&listed, tables, cost)?;
     let omits_measured = listed.clone().select([col(turns::SESSION_ID)]).collect()?.height() > MAX_MEASURED;
     let none = omits_measured.then(|| tables.clone().map(|_, rows| rows.limit(0)));
     let (waste, behaviour) = of_sessions(none.as_ref().unwrap_or(tables), scope, cost, catalog)?;
-    let listed = listed.select([
-        col(turns::RUNTIME),
-        col(turns::SESSION_ID),
-        col(turns::COST_USD).alias("listed_cost_usd"),
-        col(turns::TOTAL_TOKENS).alias("listed_tokens"),
-        lit(true).alias("is_listed"),
-    ]);
-    let columns = OF_SESSION.iter().map(|name| match *name {
-        sessions::MODEL => canonical_model(),
-        // The archive has them for this choice of costs only.
-        sessions::INCLUSIVE_COST_USD if cost != CostBasis::Auto => lit(NULL).cast(DataType::Float64).alias(*name),
-        name => col(name),
-    });
-    let sessions = tables.table(sessions::TABLE).select(columns.collect::<Vec<_>>());
-    let sessions = sessions.join(listed, key(), key(), JoinType::Left.into());
-    let order = SortMultipleOptions::default().with_nulls_last(true);
-    let sessions = sessions.sort([sessions::STARTED_AT, sessions::RUNTIME, turns::SESSION_ID], order);
+    let sessions = all_sessions(tables, listed, cost);
     let plans = [turns, skills, tools, troubles, waste, behaviour, sessions]
         .into_iter()
         .map(|frame| frame.logical_plan)
@@ -216,6 +165,77 @@ pub fn cells(tables: &Frames, scope: &Scope, cost: CostBasis, catalog: &Catalog)
         zone,
         left_out,
     })
+}
+
+fn number_of_rows() -> Expr {
+    len().cast(DataType::Int64).alias("rows")
+}
+
+fn known_sum(column: &str) -> Expr {
+    rows::known_sum(column).alias(column)
+}
+
+/// The columns of [`Cells::turns`] that are computed.
+fn of_turns() -> [Expr; 9] {
+    let prompts = when(col(turns::CACHE_READ_TOKENS).count().gt(lit(0))).then(prompt_tokens().sum());
+    [
+        known_sum(turns::COST_USD),
+        known_sum(turns::TOTAL_TOKENS),
+        known_sum(turns::INPUT_TOKENS),
+        known_sum(turns::OUTPUT_TOKENS),
+        known_sum(turns::CACHE_READ_TOKENS),
+        known_sum(turns::CACHE_WRITE_TOKENS),
+        prompts.otherwise(lit(NULL)).alias(PROMPT_TOKENS),
+        sum_where(turns::TOTAL_TOKENS, col("is_unpriced")).cast(DataType::Int64).alias(sessions::UNPRICED_TOKENS),
+        responses().alias(sessions::TURNS),
+    ]
+}
+
+/// Those of [`Cells::skills`].
+fn of_skills() -> [Expr; 4] {
+    [
+        billionths(rows::known_sum(turns::COST_USD)).alias("cost"),
+        known_sum(turns::TOTAL_TOKENS),
+        count_of(turns::GRAIN, "turn").alias(sessions::TURNS),
+        known_sum(turns::TOOL_CALLS),
+    ]
+}
+
+/// Those of [`Cells::tools`].
+fn of_tools() -> [Expr; 7] {
+    let with_status = |status: &str| count_of(tool_calls::STATUS, status).alias(status);
+    [
+        number_of_rows(),
+        failed_calls().alias("error"),
+        with_status("denied"),
+        with_status("incomplete"),
+        col(turns::DURATION_MS).count().cast(DataType::Int64).alias(format!("{}_known", turns::DURATION_MS)),
+        known_sum(turns::DURATION_MS),
+        known_sum(tool_calls::RESULT_BYTES),
+    ]
+}
+
+/// All sessions. `listed` are those that `report sessions` counts.
+fn all_sessions(tables: &Frames, listed: LazyFrame, cost: CostBasis) -> LazyFrame {
+    let key = || [col(turns::RUNTIME), col(turns::SESSION_ID)];
+    let listed = listed.select([
+        col(turns::RUNTIME),
+        col(turns::SESSION_ID),
+        col(turns::COST_USD).alias("listed_cost_usd"),
+        col(turns::TOTAL_TOKENS).alias("listed_tokens"),
+        lit(true).alias("is_listed"),
+    ]);
+    let columns = OF_SESSION.iter().map(|name| match *name {
+        sessions::MODEL => canonical_model(),
+        // The archive has them for this choice of costs only.
+        sessions::INCLUSIVE_COST_USD if cost != CostBasis::Auto => lit(NULL).cast(DataType::Float64).alias(*name),
+        name => col(name),
+    });
+    let sessions = tables.table(sessions::TABLE).select(columns.collect::<Vec<_>>());
+    let order = SortMultipleOptions::default().with_nulls_last(true);
+    sessions
+        .join(listed, key(), key(), JoinType::Left.into())
+        .sort([sessions::STARTED_AT, sessions::RUNTIME, turns::SESSION_ID], order)
 }
 
 /// Dollars as whole billionths of a dollar, of which sums are exact.

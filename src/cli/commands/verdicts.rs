@@ -1,13 +1,14 @@
 //! `agentlogs verdicts`: imports judgements of sessions.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use agentlogs::analysis::present::{counted, grouped};
 use agentlogs::base::time::Time;
 use agentlogs::ingest::verdict_files::{self, Defaults, Read, VerdictFile};
 use agentlogs::ledger::Unmatched;
 use agentlogs::model::source::{Source, SourceStatus};
-use agentlogs::store::archive::VERDICTS;
+use agentlogs::store::archive::{Archive, VERDICTS, Written};
 use agentlogs::store::frames::verdicts;
 use polars::prelude::*;
 
@@ -32,10 +33,43 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
         judge: args.judge,
         labels: args.label,
     };
+    let (mut files, outcome) = read(&args.files, &defaults);
+    files.retain(|_, file| !file.verdicts.is_empty());
+    let count: usize = files.values().map(|file| file.verdicts.len()).sum();
+    if count == 0 {
+        return Ok(Outcome::NotAllDone);
+    }
+    let imported: Vec<String> = files.keys().cloned().collect();
+    let archive = settings.archive(args.archive.archive, true)?;
+    let written = write(&archive, files)?;
+    let unmatched: Vec<&Unmatched> =
+        written.unmatched.iter().filter(|unmatched| imported.contains(&unmatched.path)).collect();
+    let repeated = imported.iter().filter_map(|path| written.repeated_verdicts.get(&format!("{VERDICTS}{path}")));
+    let (repeated, with_session) = repeated.fold((0, 0), |sum, it| (sum.0 + it.verdicts, sum.1 + it.with_session));
+    let without = unmatched.len() + repeated - with_session;
+    say(&format!(
+        "imported {} from {}: {} with a session, {without} without",
+        counted(count, "verdict"),
+        counted(imported.len(), "file"),
+        count.saturating_sub(without),
+    ));
+    if repeated > 0 {
+        let verb = if repeated == 1 { "states" } else { "state" };
+        say(&format!("{} of them {verb} what another file states; each is listed once", grouped(repeated)));
+    }
+    if !unmatched.is_empty() {
+        print(&listed(&unmatched)?, args.printed, Layout::default())?;
+        say("verdicts without a session are kept; when a later ingest contains the session, they are about it");
+    }
+    Ok(outcome)
+}
+
+/// Reads files and the files of directories, and prints what cannot be read. Returns them by path, and whether all could be read.
+fn read(paths: &[PathBuf], defaults: &Defaults) -> (BTreeMap<String, VerdictFile>, Outcome) {
     let mut outcome = Outcome::Done;
     let mut files: BTreeMap<String, VerdictFile> = BTreeMap::new();
-    for path in &args.files {
-        match verdict_files::read(path, &defaults) {
+    for path in paths {
+        match verdict_files::read(path, defaults) {
             Ok(Read { files: read, skipped, errors }) => {
                 for error in errors {
                     complain(format_args!("{error}"));
@@ -62,15 +96,13 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
             say(&format!("{}: not read: {}", file.path, file.ignored.join(", ")));
         }
     }
-    files.retain(|_, file| !file.verdicts.is_empty());
-    let count: usize = files.values().map(|file| file.verdicts.len()).sum();
-    if count == 0 {
-        return Ok(Outcome::NotAllDone);
-    }
-    let archive = settings.archive(args.archive.archive, true)?;
+    (files, outcome)
+}
+
+/// Writes files of verdicts into the archive, in place of what it contains of them.
+fn write(archive: &Archive, files: BTreeMap<String, VerdictFile>) -> anyhow::Result<Written> {
     let writer = archive.write()?;
     let (host, now) = (gethostname::gethostname().into_string().ok(), Time::from(jiff::Timestamp::now()));
-    let imported: Vec<String> = files.keys().cloned().collect();
     for (path, file) in files {
         writer.replace(Source {
             path: format!("{VERDICTS}{path}"),
@@ -83,27 +115,7 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
             ..Source::default()
         });
     }
-    let written = writer.commit()?;
-    let unmatched: Vec<&Unmatched> =
-        written.unmatched.iter().filter(|unmatched| imported.contains(&unmatched.path)).collect();
-    let repeated = imported.iter().filter_map(|path| written.repeated_verdicts.get(&format!("{VERDICTS}{path}")));
-    let (repeated, with_session) = repeated.fold((0, 0), |sum, it| (sum.0 + it.verdicts, sum.1 + it.with_session));
-    let without = unmatched.len() + repeated - with_session;
-    say(&format!(
-        "imported {} from {}: {} with a session, {without} without",
-        counted(count, "verdict"),
-        counted(imported.len(), "file"),
-        count.saturating_sub(without),
-    ));
-    if repeated > 0 {
-        let verb = if repeated == 1 { "states" } else { "state" };
-        say(&format!("{} of them {verb} what another file states; each is listed once", grouped(repeated)));
-    }
-    if !unmatched.is_empty() {
-        print(&listed(&unmatched)?, args.printed, Layout::default())?;
-        say("verdicts without a session are kept; when a later ingest contains the session, they are about it");
-    }
-    Ok(outcome)
+    Ok(writer.commit()?)
 }
 
 /// A sentence about the files of a directory that were skipped, by what they are.

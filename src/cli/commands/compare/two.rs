@@ -1,8 +1,8 @@
 //! Compares two cohorts of sessions.
 
-use agentlogs::analysis::compare::{Compared, SIGNIFICANCE, TABLES, compare, has_few_pairs};
+use agentlogs::analysis::compare::{Compared, Comparison, SIGNIFICANCE, TABLES, compare, has_few_pairs};
 use agentlogs::analysis::outcomes::{Tasks, Unjudged};
-use agentlogs::analysis::present::{self, Roles};
+use agentlogs::analysis::present::{self, Numbers, Roles};
 use agentlogs::analysis::reports::{CostBasis, Scope};
 use polars::prelude::*;
 
@@ -42,13 +42,34 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         }
         return Ok(Outcome::Done);
     }
+    let roles = Roles { names: Some(1), main: Some("difference"), also: &["result"], ..Roles::default() };
+    let rows = table(&found, numbers, args.printed.wide)?;
+    print(&rows, args.printed, Layout { roles, ..Layout::default() })?;
+    if is_for_people {
+        state_currency(settings);
+        state_lower_bound("a: ", &opened, &a, CostBasis::Auto, settings.shown_currency())?;
+        state_lower_bound("b: ", &opened, &b, CostBasis::Auto, settings.shown_currency())?;
+    }
+    state_results(&found);
+    if found.judged.iter().any(|judged| judged.trials > judged.unjudged) {
+        for (prefix, judged) in ["a: ", "b: "].into_iter().zip(found.judged) {
+            state_unjudged(prefix, &opened, judged, unjudged);
+        }
+    }
+    for (cohort, left_out) in ["a", "b"].into_iter().zip(&found.left_out) {
+        state_left_out(&format!("{cohort}: "), left_out, "session", "start");
+    }
+    Ok(Outcome::Done)
+}
+
+/// A row per measure.
+fn table(found: &Comparison, numbers: Numbers, is_wide: bool) -> PolarsResult<DataFrame> {
     let lines = &found.lines;
+    let is_for_people = numbers.is_for_people;
     let values = |of: Number| lines.iter().map(move |line| (line.measure, of(line)));
-    let counts = |of: fn(&Compared) -> usize, name: &'static str| {
-        Column::new(
-            name.into(),
-            lines.iter().map(|line| i64::try_from(of(line)).unwrap_or(i64::MAX)).collect::<Vec<_>>(),
-        )
+    let counts = |of: fn(&Compared) -> Option<u64>, name: &'static str| {
+        let counts = lines.iter().map(|line| of(line).map(|count| i64::try_from(count).unwrap_or(i64::MAX)));
+        Column::new(name.into(), counts.collect::<Vec<_>>())
     };
     let mut columns = vec![
         Column::new("measure".into(), lines.iter().map(|it| numbers.currency.name_of(it.measure)).collect::<Vec<_>>()),
@@ -59,12 +80,11 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         numbers.differences("high", values(|it| it.interval.map(|(_, high)| high))),
         Column::new("result".into(), lines.iter().map(|it| it.result).collect::<Vec<_>>()),
         Column::new("test".into(), lines.iter().map(|it| it.test).collect::<Vec<_>>()),
-        counts(|it| it.a_sessions, "a_sessions"),
-        counts(|it| it.b_sessions, "b_sessions"),
+        counts(|it| Some(it.a_sessions as u64), "a_sessions"),
+        counts(|it| Some(it.b_sessions as u64), "b_sessions"),
     ];
     if !is_for_people || found.tasks.is_some() {
-        let pairs = lines.iter().map(|it| it.pairs.and_then(|pairs| i64::try_from(pairs).ok()));
-        columns.push(Column::new("pairs".into(), pairs.collect::<Vec<_>>()));
+        columns.push(counts(|it| it.pairs.map(|pairs| pairs as u64), "pairs"));
         let digits = if is_for_people { 1e4 } else { 1e10 };
         let rounded = |value: f64| (value * digits).round() / digits;
         for (name, of) in P_VALUES {
@@ -72,18 +92,15 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
             columns.push(Column::new(name.into(), p_values));
         }
     }
-    if !is_for_people || args.printed.wide {
-        let needed = lines.iter().map(|it| it.needed.and_then(|needed| i64::try_from(needed).ok()));
+    if !is_for_people || is_wide {
         columns.push(numbers.differences("detectable", values(|it| it.detectable)));
-        columns.push(Column::new("needed".into(), needed.collect::<Vec<_>>()));
+        columns.push(counts(|it| it.needed, "needed"));
     }
-    let roles = Roles { names: Some(1), main: Some("difference"), also: &["result"], ..Roles::default() };
-    print(&DataFrame::new(lines.len(), columns)?, args.printed, Layout { roles, ..Layout::default() })?;
-    if is_for_people {
-        state_currency(settings);
-        state_lower_bound("a: ", &opened, &a, CostBasis::Auto, settings.shown_currency())?;
-        state_lower_bound("b: ", &opened, &b, CostBasis::Auto, settings.shown_currency())?;
-    }
+    DataFrame::new(lines.len(), columns)
+}
+
+/// Prints what a reader of the rows has to know about the sessions, tasks and tests.
+fn state_results(found: &Comparison) {
     if found.shared > 0 {
         say(&format!("in both cohorts: {}", present::counted(found.shared, "session")));
     }
@@ -91,18 +108,9 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         state_tasks(tasks);
     }
     tasks::state_changes(&found.changes);
-    lines.iter().for_each(state_disagreement);
-    state_correction(lines);
-    state_power(lines);
-    if found.judged.iter().any(|judged| judged.trials > judged.unjudged) {
-        for (prefix, judged) in ["a: ", "b: "].into_iter().zip(found.judged) {
-            state_unjudged(prefix, &opened, judged, unjudged);
-        }
-    }
-    for (cohort, left_out) in ["a", "b"].into_iter().zip(&found.left_out) {
-        state_left_out(&format!("{cohort}: "), left_out, "session", "start");
-    }
-    Ok(Outcome::Done)
+    found.lines.iter().for_each(state_disagreement);
+    state_correction(&found.lines);
+    state_power(&found.lines);
 }
 
 /// Reads a number of a line.
