@@ -213,6 +213,27 @@ fn long_prompts_have_a_surcharge() {
     let responses = [response(10, [1_000, 100, 250_000, 0])];
     let surcharge = 1_000 * 3 + 100 * 75 / 10 + 250_000 * 3 / 10;
     assert_eq!(wasted(&responses), expected(&[("premium_context", surcharge)]));
+    // What remains has the prices of a shorter prompt: an unused write of it costs 0.75 per million more than input.
+    let unused = [response(10, [0, 10, 0, 240_000]), response(70, [1_000, 10, 0, 0])];
+    let surcharge = 240_000 * 375 / 100 + 10 * 75 / 10;
+    assert_eq!(wasted(&unused), expected(&[("cache_write_unused", 180_000), ("premium_context", surcharge)]));
+    // The result of the call has 120,000 tokens, which the last request reads again.
+    let call = Response { calls: vec![bash("ls", false, 480_000)], ..response(10, [0, 10, 0, 101_000]) };
+    let carried = [call, response(20, [0, 10, 101_000, 120_000]), response(30, [0, 10, 221_000, 100])];
+    let surcharge = (101_000 + 221_000) * 3 / 10 + (120_000 + 100) * 375 / 100 + 2 * 75;
+    assert_eq!(wasted(&carried), expected(&[("output_carried", 36_000), ("premium_context", surcharge)]));
+}
+
+/// The tokens of a lost cache are in the waste of what lost it, with the surcharge for writing them again.
+#[test]
+fn what_is_written_again_is_wasted_once() {
+    let responses =
+        [response(10, [0, 10, 0, 100_000]), response(610, [0, 10, 0, 101_000]), response(670, [0, 10, 0, 102_000])];
+    let unused = (100_000 + 1_000) * 75 / 100;
+    assert_eq!(
+        wasted(&responses),
+        expected(&[("cache_expired", 345_000), ("cache_missed", 348_450), ("cache_write_unused", unused)])
+    );
 }
 
 /// Calls have equal shares of the output of their response. A failed test is no waste.

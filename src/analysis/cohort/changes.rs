@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::permutation::{ENOUGH, permutations, shuffle};
-use crate::analysis::outcomes::statistics::SEED;
+use crate::analysis::outcomes::statistics::{SEED, mean};
 
 /// The fewest values before and after a change.
 pub(in crate::analysis) const MIN_PART: usize = 10;
@@ -29,6 +29,8 @@ pub(in crate::analysis) struct Change {
     pub part: Range<usize>,
     /// How often a random order of these values has a change as large.
     pub p_value: f64,
+    /// Whether the mean rank is higher after it.
+    pub is_rise: bool,
 }
 
 /// What a test of a sequence found.
@@ -80,7 +82,8 @@ fn refined(mut positions: Vec<usize>, values: &[f64], level: f64, test: &mut Tes
     let change = |index: usize| {
         let part = around(&positions, index, values.len());
         let (at, p_value) = test(part.clone())?;
-        Some(Change { at, between: interval(values, at, &part), part, p_value })
+        let is_rise = rises(values.get(part.clone()).unwrap_or_default(), at - part.start);
+        Some(Change { at, between: interval(values, at, &part), part, p_value, is_rise })
     };
     (0..positions.len()).filter_map(change).collect()
 }
@@ -155,6 +158,13 @@ fn largest(values: &[f64]) -> Option<(usize, f64)> {
     largest
 }
 
+/// Whether the mean rank of the values from a position on is higher than that of those before.
+fn rises(values: &[f64], at: usize) -> bool {
+    let ranks = ranks(values);
+    let (before, after) = ranks.split_at(at.min(ranks.len()));
+    mean(after) > mean(before)
+}
+
 /// The ranks of values, from 1; equal ones share the middle of theirs.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
@@ -217,6 +227,7 @@ mod tests {
             assert!(change.at.abs_diff(expected) <= 3, "{change:?}");
             assert!(change.between.0 <= expected && expected <= change.between.1, "{change:?}");
         }
+        assert_eq!(found.changes.iter().map(|change| change.is_rise).collect::<Vec<_>>(), [true, false]);
         assert_eq!(found.changes[0].part, 0..positions[1]);
         assert_eq!(found.changes[1].part, positions[0]..110);
     }
@@ -229,6 +240,16 @@ mod tests {
         assert!(changes(&[1.0; 60], 0.05).changes.is_empty());
         assert!(changes(&[1.0; 19], 0.05).p_value.is_none());
         assert!(changes(&[], 0.05).p_value.is_none());
+    }
+
+    /// One large value among small ones makes the mean before the change larger.
+    #[test]
+    fn the_direction_is_that_of_the_ranks() {
+        let mut values = vec![1.0; 20];
+        values[7] = 1e4;
+        values.extend([4.0; 20]);
+        let found = changes(&values, 0.01).changes;
+        assert_eq!(found.iter().map(|change| (change.at, change.is_rise)).collect::<Vec<_>>(), [(20, true)]);
     }
 
     /// Of equal values, one in twenty is taken for a change at a level of 5 %, by what the level means.

@@ -29,4 +29,18 @@ impl Answer {
         let known = |name: &str| self.rows.column(name).is_ok_and(|column| column.null_count() < column.len());
         known(PASS_RATE_WITH) && known(PASS_RATE_WITHOUT)
     }
+
+    /// Whether the means of a change differ in the other direction than its ranks, as of a few sessions that cost much more than others.
+    pub fn has_opposite_means(&self) -> bool {
+        let number = |name: &str| self.rows.column(name).ok()?.f64().ok();
+        let result = self.rows.column("result").ok().and_then(|column| column.str().ok());
+        let (Some(result), Some(before), Some(after)) = (result, number("before"), number("after")) else {
+            return false;
+        };
+        result.iter().zip(before.iter().zip(after.iter())).any(|(result, means)| match (result, means) {
+            (Some("higher"), (Some(before), Some(after))) => after < before,
+            (Some("lower"), (Some(before), Some(after))) => after > before,
+            _ => false,
+        })
+    }
 }

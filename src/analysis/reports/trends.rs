@@ -206,7 +206,7 @@ fn lines<'a>(sequences: &'a [Sequence<'a>]) -> Vec<Line<'a>> {
             let (before, after) = (of(change.part.start..change.at), of(change.at..change.part.end));
             lines.push(Line {
                 sequence,
-                result: if after > before { "higher" } else { "lower" },
+                result: if change.is_rise { "higher" } else { "lower" },
                 before,
                 after,
                 sessions: change.part.len(),

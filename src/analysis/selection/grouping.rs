@@ -294,6 +294,12 @@ impl Grouping {
         let expression = match dimension.value {
             Value::OfRow(column) => col(column),
             Value::OfRowOrNone(column) => or_none(column, has),
+            // Rows of the main agent do not name it, and those of a session can.
+            Value::OfRowOrSession(turns::AGENT) if has(turns::AGENT) && has(turns::IS_SUBAGENT) => {
+                self.join_sessions()?;
+                let of_main = coalesce(&[col(turns::AGENT), col("session_agent")]);
+                when(col(turns::IS_SUBAGENT)).then(col(turns::AGENT)).otherwise(of_main)
+            }
             Value::OfRowOrSession(column) if has(column) => col(column),
             Value::OfRowOrSession(column) | Value::OfSession(column) => {
                 self.join_sessions()?;

@@ -57,8 +57,7 @@ impl Outcome {
 /// Finds the outcomes of commits.
 pub(super) struct Outcomes<'h> {
     history: &'h History,
-    /// Commits that are reverted.
-    reverted: HashSet<usize>,
+    reverts: Reverts,
     /// The newest time that is known.
     now: Option<i64>,
     within: Within,
@@ -67,17 +66,18 @@ pub(super) struct Outcomes<'h> {
 impl<'h> Outcomes<'h> {
     /// `newest` is the end of the last session.
     pub(super) fn new(history: &'h History, newest: Option<i64>, within: Within) -> Self {
-        Self { history, reverted: reverted(history), now: history.newest.max(newest), within }
+        Self { history, reverts: Reverts::of(history), now: history.newest.max(newest), within }
     }
 
     /// What became of a commit, by where it counts.
     pub(super) fn of(&self, original: usize, landed: Landed) -> Outcome {
         let commit = self.history.commits.get(landed.commit);
-        let is_reverted = self.reverted.contains(&landed.commit) || self.reverted.contains(&original);
+        let is_reverted = self.reverts.targets.contains(&landed.commit) || self.reverts.targets.contains(&original);
         let Some(commit) = commit else { return Outcome::Open };
         if landed.by.is_some() {
             let is_soon = |(gone, merged): (i64, i64)| gone.saturating_sub(merged) <= self.within.micros();
-            let is_gone = commit.half_gone_at.zip(commit.merged_at).is_some_and(is_soon);
+            let is_back = commit.half_gone_at.is_some_and(|gone| self.reverts.undone.contains(&(landed.commit, gone)));
+            let is_gone = !is_back && commit.half_gone_at.zip(commit.merged_at).is_some_and(is_soon);
             return match () {
                 () if is_reverted => Outcome::Reverted,
                 () if is_gone => Outcome::Rewritten,
@@ -106,32 +106,52 @@ impl<'h> Outcomes<'h> {
     }
 }
 
-/// The commits that later ones revert. A revert that is itself reverted does not count. The revert of a merge reverts all commits that
-/// the merge brought in.
-fn reverted(history: &History) -> HashSet<usize> {
-    let mut reverts: Vec<(Option<i64>, usize, &str)> = Vec::new();
-    for (index, commit) in history.commits.iter().enumerate() {
-        reverts.extend(commit.reverts.as_deref().map(|reverts| (commit.time, index, reverts)));
-    }
-    // The latest first.
-    reverts.sort_unstable_by(|a, b| b.cmp(a));
-    let mut found = HashSet::new();
-    for (_, index, reverts) in reverts {
-        let Some(commit) = history.commits.get(index).filter(|_| !found.contains(&index)) else { continue };
-        let is_of_repository =
-            |it: &usize| history.commits.get(*it).is_some_and(|it| it.repository == commit.repository);
-        let targets: Vec<usize> = history.with_hash(reverts).filter(is_of_repository).collect();
-        for target in targets {
-            found.insert(target);
-            let Some(merge) = history.commits.get(target).filter(|it| it.is_merge && it.merged_at.is_some()) else {
-                continue;
-            };
-            let brought =
-                history.commits.iter().enumerate().filter(|(_, it)| {
-                    it.repository == merge.repository && it.merged_at == merge.merged_at && !it.is_merge
-                });
-            found.extend(brought.map(|(index, _)| index));
+/// What later commits revert.
+struct Reverts {
+    /// The commits that are reverted.
+    targets: HashSet<usize>,
+    /// The commits that were reverted, and are no more, with the time when the default branch contained the revert.
+    undone: HashSet<(usize, i64)>,
+}
+
+impl Reverts {
+    /// A revert that is itself reverted does not count. The revert of a merge reverts all commits that the merge brought in.
+    fn of(history: &History) -> Self {
+        let mut reverts: Vec<(Option<i64>, usize, &str)> = Vec::new();
+        for (index, commit) in history.commits.iter().enumerate() {
+            reverts.extend(commit.reverts.as_deref().map(|reverts| (commit.time, index, reverts)));
         }
+        // The latest first.
+        reverts.sort_unstable_by(|a, b| b.cmp(a));
+        let mut found = Self { targets: HashSet::new(), undone: HashSet::new() };
+        for (_, index, hash) in reverts {
+            let Some(revert) = history.commits.get(index) else { continue };
+            let targets = targets(history, revert.repository, hash);
+            if found.targets.contains(&index) {
+                let merged_at = revert.merged_at.or(revert.time);
+                found.undone.extend(targets.into_iter().zip(merged_at.into_iter().cycle()));
+            } else {
+                found.targets.extend(targets);
+            }
+        }
+        found
+    }
+}
+
+/// The commits of a repository that a revert of this hash is about.
+fn targets(history: &History, repository: usize, hash: &str) -> Vec<usize> {
+    let is_of_repository = |it: &usize| history.commits.get(*it).is_some_and(|it| it.repository == repository);
+    let mut found: Vec<usize> = history.with_hash(hash).filter(is_of_repository).collect();
+    for target in found.clone() {
+        let Some(merge) = history.commits.get(target).filter(|it| it.is_merge && it.merged_at.is_some()) else {
+            continue;
+        };
+        let brought = history
+            .commits
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| it.repository == merge.repository && it.merged_at == merge.merged_at && !it.is_merge);
+        found.extend(brought.map(|(index, _)| index));
     }
     found
 }

@@ -342,6 +342,19 @@ fn the_outcome_of_a_commit() {
         ("the branch goes on", vec![on_branch("feature", made()), soon(), other(20 * DAY)], Outcome::Open),
         ("without a default branch", vec![Commit { on_default: None, ..made() }], Outcome::Open),
         ("reverted", vec![made(), Commit { reverts: Some("a".repeat(40)), ..other(DAY) }], Outcome::Reverted),
+        (
+            "the revert is reverted",
+            vec![
+                gone(DAY),
+                Commit {
+                    reverts: Some("a".repeat(40)),
+                    merged_at: gone(DAY).half_gone_at,
+                    ..commit("c", 2 * DAY, "z", &[9])
+                },
+                Commit { reverts: Some("c".repeat(40)), ..commit("d", 3 * DAY, "z", &[9]) },
+            ],
+            Outcome::Merged,
+        ),
     ] {
         assert_eq!(of(commits, "14d"), expected, "{name}");
     }

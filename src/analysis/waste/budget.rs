@@ -81,9 +81,12 @@ impl Budget {
         std::mem::take(&mut self.remaining)
     }
 
-    /// Takes the surcharge for a long prompt; `None` if the prices are unknown.
+    /// Takes the surcharge for a long prompt; `None` if the prices are unknown. What remains has the prices of a shorter one.
     pub(super) fn take_surcharge(&mut self) -> Option<f64> {
         let shares = self.surcharge?;
+        for (unit, share) in self.units.iter_mut().zip(shares) {
+            *unit = unit.map(|unit| unit * (1.0 - share));
+        }
         let taken = shares.iter().enumerate().map(|(kind, share)| self.take(kind, self.part(kind) * share));
         Some(taken.sum())
     }

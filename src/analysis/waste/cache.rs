@@ -75,6 +75,9 @@ fn lost_between(causes: &mut Causes<'_>, before: &Turn, position: usize, ttl: i6
             Some(budget.take(kind, more * tokens as f64))
         })
         .sum();
+    if let Some(rewritten) = causes.rewritten.get_mut(position) {
+        *rewritten = written;
+    }
     causes.add(cause, None, waste, Some(lost), turn.place);
 }
 
@@ -106,6 +109,9 @@ pub(super) fn unused_writes(causes: &mut Causes<'_>) {
             if let (Some(written), Some(Some(budget))) = (turn.tokens[WRITE].get(), causes.budgets.get_mut(*position)) {
                 let read_later = read_later.unwrap_or(i64::MAX);
                 let unused = (read + written).saturating_sub(read_later.max(read)).clamp(0, written);
+                // Of what was written again, the lost cache is the cause, with the surcharge.
+                let rewritten = causes.rewritten.get(*position).copied().unwrap_or(0);
+                let unused = unused.min(written - rewritten);
                 let surcharge = budget.unit(WRITE).zip(budget.unit(INPUT)).map(|(write, input)| write - input);
                 let waste = surcharge.map(|surcharge| budget.take(WRITE, surcharge * unused as f64));
                 if let Some(waste) = waste {

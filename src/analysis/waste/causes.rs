@@ -58,6 +58,8 @@ pub(super) struct Causes<'a> {
     pub session: Session<'a>,
     /// What remains of the cost of each response.
     pub budgets: Vec<Option<Budget>>,
+    /// The tokens that each response wrote again to a cache that was lost, the first of those that it wrote.
+    pub rewritten: Vec<i64>,
     /// The responses of each agent, as positions in their order.
     pub threads: Vec<Vec<usize>>,
     /// The responses after which the context of the main agent, or of a subagent, was compacted, sorted.
@@ -81,7 +83,8 @@ impl<'a> Causes<'a> {
             numbers
         });
         let threads = threads.into_values().collect();
-        Self { session, budgets, threads, compactions, sums: HashMap::default(), known: Vec::new() }
+        let rewritten = vec![0; session.turns.len()];
+        Self { session, budgets, rewritten, threads, compactions, sums: HashMap::default(), known: Vec::new() }
     }
 
     /// Whether the context was compacted between two responses of an agent: by an event, or as it became much smaller, since some

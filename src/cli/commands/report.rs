@@ -165,6 +165,11 @@ impl Asked<'_> {
         if !is_for_people(printed) {
             return Ok(());
         }
+        if answer.has_opposite_means() {
+            say(
+                "where the means differ in the other direction than the result, a few sessions have far larger values: ranks are compared",
+            );
+        }
         if answer.compares_skills() {
             say("the pass rates are no experiment: sessions with and without a skill have different tasks");
         }
