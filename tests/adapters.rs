@@ -10,6 +10,7 @@ mod claude_totals;
 mod cline;
 mod cline_session;
 mod codex;
+mod continue_dev;
 mod copilot;
 mod copilot_chat;
 mod crush;

@@ -35,6 +35,7 @@ pub static ADAPTERS: &[Adapter] = &[
     cursor::stream_json::ADAPTER,
     cursor::transcript::ADAPTER,
     droid::session::ADAPTER,
+    droid::stream_json::ADAPTER,
     drover::events::ADAPTER,
     gemini::chat::ADAPTER,
     gemini::json::JSON,

@@ -25,7 +25,7 @@ pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[
         let children = session.events.iter().filter(|event| event.kind == EventKind::Subagent);
         links.extend(children.filter_map(|event| event.code.as_deref()).map(|id| link("id", id)));
         let prompts = session.prompts.iter().chain(session.prompt_candidates.values());
-        let identities = session.turns.iter().map(|turn| &turn.identity).chain(prompts);
+        let identities = session.turns.iter().map(|turn| &turn.identity).chain(prompts).chain(&session.answers);
         links.extend(identities.filter_map(link_of));
         links.extend(session.turns.iter().filter_map(|turn| Some(turn.details.as_ref()?.record?.link())));
         // Copies of a history begin with its first response. Other ids than those of the provider may be masked.

@@ -30,7 +30,7 @@ impl SessionPart {
     pub fn row_count(&self) -> usize {
         let Self { session, .. } = self;
         let rows = session.turns.len() + session.tool_calls.len() + session.events.len();
-        rows + session.totals.len() + session.prompts.len()
+        rows + session.totals.len() + session.prompts.len() + session.answers.len()
     }
 }
 
@@ -77,6 +77,7 @@ pub(super) fn facts_only(session: SessionResult) -> SessionResult {
         ended_at: session.ended_at.filter(|_| !has_times),
         recording: None,
         prompts: BTreeSet::new(),
+        answers: BTreeSet::new(),
         prompt_candidates: BTreeMap::new(),
         typed_message_ids: BTreeSet::new(),
         turns: Rows::default(),

@@ -161,6 +161,8 @@ pub struct SessionResult {
     pub inherits_total: bool,
     /// Whether a log of another session contradicts its totals. The ledger finds out.
     pub has_disputed_totals: bool,
+    /// Identities of answers that are only counted, because the log has nothing else of their requests.
+    pub answers: BTreeSet<Identity>,
 }
 
 /// How a session ended.

@@ -61,6 +61,8 @@ pub struct Total {
     pub is_sum_of_counts: bool,
     /// Whether it is the sum of subagents that have sessions of their own: it counts as far as no log of such a session has it.
     pub is_of_subagents: bool,
+    /// Whether it may be less than was spent, because the log does not show which of its counts contain others.
+    pub is_minimum: bool,
 }
 
 impl Total {

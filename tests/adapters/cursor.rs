@@ -29,6 +29,22 @@ fn runs_of_one_session_add() {
     assert_eq!(sessions(&[INIT, &result(1, "{}")].join("\n"))[0].totals[0].models, []);
 }
 
+/// In recordings of March 2026 the input includes cached tokens. A total that may be too small is a lower bound, and so is its session.
+#[test]
+fn input_that_may_include_cached_tokens_is_a_lower_bound() {
+    let state = |milliseconds: i64| {
+        let call = format!(
+            r#"{{"type":"tool_call","subtype":"started","call_id":"c","tool_call":{{"lsToolCall":{{"args":{{}}}}}},"model_call_id":"m","session_id":"s","timestamp_ms":{milliseconds}}}"#
+        );
+        let usage = r#"{"inputTokens":1000,"outputTokens":9,"cacheReadTokens":900,"cacheWriteTokens":0}"#;
+        let tables = tables(&[[INIT, &call, &result(1, usage)].join("\n")]);
+        let row = &tables.sessions[0];
+        (row.tokens.total(), row.usage.as_str(), row.usage_reason.map(|reason| reason.as_str()))
+    };
+    assert_eq!(state(1_772_704_800_000), (Some(1009), "lower_bound", Some("under_reports")));
+    assert_eq!(state(1_790_850_000_000), (Some(1909), "exact", None));
+}
+
 /// A transcript has neither ids nor tokens: beside a stream of the session it adds nothing.
 #[test]
 fn a_transcript_and_a_stream_are_one_session() {

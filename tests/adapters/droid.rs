@@ -88,3 +88,48 @@ fn of_two_states_of_the_settings_the_larger_one_counts() {
         assert_eq!(counts(&tables, FIRST), (Some(2), Some(1), Some(1330), "exact"));
     }
 }
+
+/// What the program prints for a session: its messages, calls and the tokens.
+fn recording(id: &str, messages: &[(&str, &str)], [input, output]: [i64; 2]) -> Source {
+    let init = json!({"type": "system", "subtype": "init", "cwd": "/work", "session_id": id, "tools": [], "model": "claude-sonnet-4-5"});
+    let message = |(index, (id_of, role)): (usize, &(&str, &str))| {
+        let time = format!("2026-11-01T10:{index:02}:00.000Z");
+        json!({"type": "message", "role": role, "id": id_of, "text": "x", "timestamp": time, "session_id": id})
+    };
+    let usage = json!({"input_tokens": input, "output_tokens": output, "cache_read_input_tokens": 0});
+    let end = json!({"type": "completion", "finalText": "Done.", "numTurns": 1, "durationMs": 5000, "session_id": id, "usage": usage});
+    let records = [init].into_iter().chain(messages.iter().enumerate().map(message)).chain([end]);
+    let log: Vec<String> = records.map(|record| record.to_string()).collect();
+    let path = format!("/recorded/{id}-{input}.jsonl");
+    Source { sessions: sessions_at(&path, &log.join("\n")), path, ..Source::default() }
+}
+
+/// A recording and the session that Droid keeps are one session, whatever the ids of its messages. Both state the tokens of the session.
+#[test]
+fn a_recording_beside_its_session_adds_nothing() {
+    let recorded = |ids: [&str; 3]| {
+        recording(FIRST, &[(ids[0], "user"), (ids[1], "assistant"), (ids[2], "assistant")], [1000, 100])
+    };
+    assert_eq!(counts(&reconciled(vec![recorded(["m1", "m2", "m3"])]), FIRST), (Some(2), Some(1), Some(1100), "exact"));
+    for ids in [["m1", "m2", "m3"], ["r1", "r2", "r3"]] {
+        for is_first in [true, false] {
+            let mut files = session(FIRST, None, &first(), [1000, 100]);
+            files.insert(if is_first { 0 } else { files.len() }, recorded(ids));
+            let tables = reconciled(files);
+            assert_eq!(counts(&tables, FIRST), (Some(2), Some(1), Some(1100), "exact"));
+            assert_eq!(tables.sessions.len(), 1);
+        }
+    }
+}
+
+/// The settings have the total of all runs.
+#[test]
+fn settings_contain_the_total_of_a_recording() {
+    let mut files = session(FIRST, None, &first(), [1500, 150]);
+    files.push(recording(FIRST, &[("m1", "user"), ("m2", "assistant")], [1000, 100]));
+    assert_eq!(counts(&reconciled(files), FIRST), (Some(2), Some(1), Some(1650), "exact"));
+    // Without settings a recording has the tokens.
+    let mut files = session(FIRST, None, &first(), [0, 0]);
+    files.push(recording(FIRST, &[("m1", "user"), ("m2", "assistant")], [1000, 100]));
+    assert_eq!(counts(&reconciled(files), FIRST), (Some(2), Some(1), Some(1100), "exact"));
+}

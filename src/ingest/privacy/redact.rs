@@ -93,6 +93,7 @@ pub fn redact_session(session: &mut SessionResult) {
         attempts: _,
         inherits_total: _,
         has_disputed_totals: _,
+        answers: _,
     } = session;
     for verdict in verdicts {
         verdict.message.iter_mut().for_each(redact_text);

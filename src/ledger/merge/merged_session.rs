@@ -64,7 +64,8 @@ impl MergedSession {
 
     fn row_count(&self) -> usize {
         let rows = self.turns.len() + self.calls.len() + self.events.len();
-        rows + self.facts.session.prompts.len() + self.total_keys.len()
+        let facts = &self.facts.session;
+        rows + facts.prompts.len() + facts.answers.len() + self.total_keys.len()
     }
 
     /// Adds the rows and facts of a part.

@@ -175,6 +175,7 @@ fn add_constant_facts(known: &mut SessionResult, other: SessionResult) {
         attempts: _,
         inherits_total: _,
         has_disputed_totals: _,
+        answers,
     } = other;
     set_if_unknown(&mut known.parent_session_id, parent_session_id);
     set_if_unknown(&mut known.agent, agent);
@@ -189,6 +190,7 @@ fn add_constant_facts(known: &mut SessionResult, other: SessionResult) {
     set_if_unknown(&mut known.trial, trial);
     known.labels.extend(labels);
     known.prompts.extend(prompts);
+    known.answers.extend(answers);
     known.offer.join(offer);
     known.pull_requests.extend(pull_requests);
     add_verdicts(&mut known.verdicts, verdicts);

@@ -42,7 +42,8 @@ pub(super) fn session_row(
     let tokens: Tokens = turns.iter().map(|row| row.turn.tokens.get()).sum();
     let responses = turns.iter().filter(|row| row.grain == Grain::Turn).count();
     let responses = i64::try_from(responses).ok().filter(|count| *count > 0);
-    let prompts = i64::try_from(session.prompts.len()).ok().filter(|count| *count > 0);
+    let [prompts, answers] = [&session.prompts, &session.answers]
+        .map(|identities| i64::try_from(identities.len()).ok().filter(|count| *count > 0));
     let web_searches = turns.iter().filter_map(|row| row.turn.web_searches.get()).reduce(|a, b| a + b);
     let models: BTreeSet<Symbol> = turns.iter().filter_map(|row| row.turn.model.clone()).collect();
     let time_between = || session.ended_at?.duration_since(session.started_at?);
@@ -62,7 +63,7 @@ pub(super) fn session_row(
             doubts.contains(&Doubt::NoPrompt),
             prompts.max(session.user_turns).or(zero_if_shown(Capabilities::USER_TURNS)),
         ),
-        turns: responses.or(totals.turns).or(session.stated_turns).or(zero_if_shown(Capabilities::TURNS)),
+        turns: responses.or(totals.turns).or(answers).or(session.stated_turns).or(zero_if_shown(Capabilities::TURNS)),
         tool_calls: count_if_shown(Capabilities::TOOL_CALLS, merged.calls.len()).or(session.stated_tool_calls),
         tool_errors: unless(has_no_results, count_if_shown(Capabilities::TOOL_CALLS, failed_calls))
             .or(session.stated_tool_errors),
@@ -120,7 +121,7 @@ fn usage(
     let omitted = || match () {
         // A total contains what its responses leave out.
         () if totals.cover_all(session, turns) => None,
-        () if session.under_reports => Some(UsageReason::UnderReports),
+        () if session.under_reports || totals.is_minimum => Some(UsageReason::UnderReports),
         () if turns.iter().any(has_no_counts) => Some(UsageReason::NoCounts),
         () => turns.iter().any(has_lost_predecessors).then_some(UsageReason::LostResponses),
     };

@@ -30,6 +30,7 @@ pub(super) struct Candidate<'a> {
     id: &'a str,
     parent: Option<&'a str>,
     last_record: Option<Time>,
+    pub(super) started_at: Option<Time>,
 }
 
 impl<'a> Candidate<'a> {
@@ -38,6 +39,7 @@ impl<'a> Candidate<'a> {
             id,
             parent: parts.iter().find_map(|part| part.session.parent_session_id.as_deref()),
             last_record: parts.iter().filter_map(|part| part.session.ended_at).max(),
+            started_at: parts.iter().filter_map(|part| part.session.started_at).min(),
         }
     }
 }
@@ -52,8 +54,8 @@ pub(super) struct Owner {
 
 /// Chooses the owner of a response among the sessions that contain it, in this order: a session whose parent also
 /// contains the response comes last; then the earliest time of the response decides, then whether the runtime keeps the
-/// file, then the earliest last record, then the key of the session. `candidates` are all sessions, in the order of
-/// their keys.
+/// file, then the earliest last record, then the earliest start, which decides between logs without times of records,
+/// then the key of the session. `candidates` are all sessions, in the order of their keys.
 pub(super) fn elect_owner(claims: &[Claim], candidates: &Rows<Candidate<'_>>) -> Option<Owner> {
     let mut claims_by_id: HashMap<&str, usize> = HashMap::new();
     if claims.iter().any(|claim| candidates[claim.session].parent.is_some()) {
@@ -68,8 +70,15 @@ pub(super) fn elect_owner(claims: &[Claim], candidates: &Rows<Candidate<'_>>) ->
             let is_own_id = usize::from(candidate.id == parent);
             claims_by_id.get(parent).is_some_and(|count| *count > is_own_id)
         });
-        let (time, last_record) = (claim.time, candidate.last_record);
-        (is_child, time.is_none(), time, !claim.is_kept_by_runtime, last_record.is_none(), last_record, claim.session)
+        let earliest = |time: Option<Time>| (time.is_none(), time);
+        (
+            is_child,
+            earliest(claim.time),
+            !claim.is_kept_by_runtime,
+            earliest(candidate.last_record),
+            earliest(candidate.started_at),
+            claim.session,
+        )
     };
     let claim = claims.iter().min_by_key(|claim| rank(claim))?;
     Some(Owner { session: claim.session, source: claim.source })
@@ -84,7 +93,11 @@ mod tests {
     }
 
     fn candidate(id: &'static str, parent: Option<&'static str>, last_record: Option<i64>) -> Candidate<'static> {
-        Candidate { id, parent, last_record: last_record.map(Time::from_micros) }
+        Candidate { id, parent, last_record: last_record.map(Time::from_micros), started_at: None }
+    }
+
+    fn started(id: &'static str, started_at: Option<i64>) -> Candidate<'static> {
+        Candidate { started_at: started_at.map(Time::from_micros), ..candidate(id, None, None) }
     }
 
     /// Each rule decides where the rules before it do not: the sessions are in the order in which the later rules, and
@@ -132,6 +145,13 @@ mod tests {
                 [candidate("a", None, None), plain("b")],
                 1,
             ),
+            (
+                "the earliest start",
+                [claim(0, None, true), claim(1, None, true)],
+                [started("a", Some(6)), started("b", Some(5))],
+                1,
+            ),
+            ("no start", [claim(0, None, true), claim(1, None, true)], [started("a", None), started("b", Some(5))], 1),
             ("the key", [claim(0, Some(1), true), claim(1, Some(1), true)], [plain("a"), plain("b")], 0),
         ];
         for (rule, claims, candidates, session) in cases {

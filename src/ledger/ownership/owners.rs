@@ -30,6 +30,8 @@ struct Owners {
     numbers: Rows<Vec<PartNumbers>>,
     /// By number.
     owners: Rows<Option<Owner>>,
+    /// When each session began.
+    starts: Rows<Option<Time>>,
 }
 
 impl Owners {
@@ -38,7 +40,8 @@ impl Owners {
         let candidates: Rows<Candidate<'_>> =
             sessions.iter().map(|(key, parts)| Candidate::of_session(key, parts)).collect();
         let owners = shared.claims(sessions).iter().map(|claims| elect_owner(claims, &candidates)).collect();
-        Self { numbers: shared.numbers, owners }
+        let starts = candidates.iter().map(|candidate| candidate.started_at).collect();
+        Self { numbers: shared.numbers, owners, starts }
     }
 
     fn owner(&self, number: Option<usize>) -> Option<Owner> {
@@ -112,7 +115,7 @@ impl Owners {
     }
 
     /// The parents of sessions that begin with the history of another one and do not name it: the session that owns the last of the
-    /// copied responses.
+    /// copied responses. Without times of responses, it is the one of their owners that began last.
     fn parents_of_forks(&self, sessions: &Sessions) -> HashMap<usize, String> {
         let keys: Rows<&SessionKey> = sessions.keys().collect();
         let parent = |(session, ((runtime, _), parts)): (usize, (&SessionKey, &Vec<SessionPart>))| {
@@ -127,12 +130,35 @@ impl Owners {
             let turns = kept.flat_map(|(part, numbers)| part.session.turns.iter().zip(&numbers.turns));
             let copied =
                 turns.filter_map(|(turn, number)| Some((turn.occurred_at?, self.foreign_owner(session, *number)?)));
-            let (time, owner) = copied.max_by_key(|(time, _)| *time)?;
-            let (other_runtime, id) = keys[owner.session];
-            let is_fork = runtime == other_runtime && time <= self.first_own_turn(session, parts, numbers)?;
-            is_fork.then(|| (session, id.clone()))
+            let (owner, is_before) = match copied.max_by_key(|(time, _)| *time) {
+                Some((time, owner)) => (owner.session, time <= self.first_own_turn(session, parts, numbers)?),
+                None => (self.last_owner_without_times(session, parts, numbers)?, true),
+            };
+            let (other_runtime, id) = keys[owner];
+            (is_before && runtime == other_runtime).then(|| (session, id.clone()))
         };
         sessions.iter().enumerate().filter_map(parent).collect()
+    }
+
+    /// Of the sessions that own responses of a session, the one that began last. `None` if that is unknown, if a response has a time, or
+    /// if it began after the session.
+    fn last_owner_without_times(
+        &self,
+        session: usize,
+        parts: &[SessionPart],
+        numbers: &[PartNumbers],
+    ) -> Option<usize> {
+        let is_kept = |part: &SessionPart| part.session.capabilities.has(Capabilities::KEPT_BY_RUNTIME);
+        let has_time = parts.iter().flat_map(|part| &part.session.turns).any(|turn| turn.occurred_at.is_some());
+        let kept = parts.iter().zip(numbers).filter(|(part, _)| !has_time && is_kept(part));
+        let responses = kept.flat_map(|(_, numbers)| numbers.turns.iter().chain(&numbers.answers));
+        let owners: BTreeSet<usize> =
+            responses.filter_map(|number| Some(self.foreign_owner(session, *number)?.session)).collect();
+        let last = owners.iter().copied().max_by_key(|owner| self.starts[*owner])?;
+        let is_before = |owner: usize| self.starts[owner].is_some() && self.starts[owner] < self.starts[last];
+        let is_last = owners.iter().all(|owner| *owner == last || is_before(*owner));
+        let began_first = self.starts[last].zip(self.starts[session]).is_none_or(|(owner, own)| owner <= own);
+        (is_last && began_first).then_some(last)
     }
 
     /// The rows of the sessions that own shared responses, before any are removed.
@@ -209,11 +235,12 @@ impl Owners {
         let owners = |numbers: &Rows<Option<usize>>| -> Vec<Option<Owner>> {
             numbers.iter().map(|number| self.foreign_owner(session, *number)).collect()
         };
-        let (turns, prompts) = (owners(&numbers.turns), owners(&numbers.prompts));
+        let (turns, prompts, answers) = (owners(&numbers.turns), owners(&numbers.prompts), owners(&numbers.answers));
         let sources = |owners: &[Option<Owner>]| owners.iter().map(|owner| Some((*owner)?.source)).collect();
         ForeignRows {
             turns: sources(&turns),
             prompts: sources(&prompts),
+            answers: sources(&answers),
             messages,
             owners: owners_of_session,
             first_turn,

@@ -8,7 +8,7 @@ use crate::ledger::part::{SessionPart, Sessions};
 use crate::model::id_hash::IdHash;
 use crate::model::session::{Capabilities, Identity};
 
-/// The numbers of responses and prompts with a global identity. Each identity is looked up once; the other steps use
+/// The numbers of responses, prompts and answers with a global identity. Each identity is looked up once; the other steps use
 /// its number.
 pub(super) struct SharedResponses {
     /// By session, then by part.
@@ -23,11 +23,13 @@ pub(super) struct PartNumbers {
     pub turns: Rows<Option<usize>>,
     /// Of its prompts, in their order.
     pub prompts: Rows<Option<usize>>,
+    /// Of its answers without rows, in their order.
+    pub answers: Rows<Option<usize>>,
 }
 
 impl PartNumbers {
     pub fn all(&self) -> impl Iterator<Item = Option<usize>> {
-        self.turns.iter().chain(&self.prompts).copied()
+        self.turns.iter().chain(&self.prompts).chain(&self.answers).copied()
     }
 }
 
@@ -53,8 +55,8 @@ impl SharedResponses {
             for (part, numbers) in parts.iter().zip(numbers) {
                 let is_kept_by_runtime = part.session.capabilities.has(Capabilities::KEPT_BY_RUNTIME);
                 let turns = numbers.turns.iter().zip(part.session.turns.iter().map(|turn| turn.occurred_at));
-                let prompts = numbers.prompts.iter().map(|number| (number, None));
-                let numbered = turns.chain(prompts).filter_map(|(number, time)| Some(((*number)?, time)));
+                let others = numbers.prompts.iter().chain(&numbers.answers).map(|number| (number, None));
+                let numbered = turns.chain(others).filter_map(|(number, time)| Some(((*number)?, time)));
                 for (number, time) in numbered.filter(|(number, _)| self.is_shared[*number]) {
                     let claim = Claim { session, source: part.source, time, is_kept_by_runtime };
                     // The parts of one session follow each other.
@@ -88,6 +90,7 @@ impl Numbering {
         PartNumbers {
             turns: part.session.turns.iter().map(|turn| self.number(session, &turn.identity)).collect(),
             prompts: part.session.prompts.iter().map(|prompt| self.number(session, prompt)).collect(),
+            answers: part.session.answers.iter().map(|answer| self.number(session, answer)).collect(),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
 use crate::ledger::part::SessionPart;
 use crate::ledger::renumber::NewIndexes;
-use crate::model::session::{Event, ModelTotal, SessionResult, Tokens, ToolCall, Total, TotalKind};
+use crate::model::session::{Capabilities, Event, ModelTotal, SessionResult, Tokens, ToolCall, Total, TotalKind};
 
 /// The rows of a part that belong to other sessions.
 pub(super) struct ForeignRows<'a> {
@@ -17,6 +17,8 @@ pub(super) struct ForeignRows<'a> {
     pub turns: Vec<Option<usize>>,
     /// The same for each prompt.
     pub prompts: Vec<Option<usize>>,
+    /// The same for each answer without a row.
+    pub answers: Vec<Option<usize>>,
     /// The messages of foreign turns in all parts of the session, each with a file of the session that owns the turn.
     pub messages: &'a HashMap<SharedStr, usize>,
     /// The rows of the sessions that own responses of the session.
@@ -39,7 +41,7 @@ impl ForeignRows<'_> {
     /// A file that gets foreign rows of the session, if there are any.
     fn target(&self, session: &SessionResult) -> Option<usize> {
         let turn = self.turns.iter().flatten().next_back();
-        let prompt = || self.prompts.iter().flatten().min();
+        let prompt = || self.prompts.iter().chain(&self.answers).flatten().min();
         let call = || session.tool_calls.iter().find_map(|call| self.target_of_call(call));
         turn.or_else(prompt).copied().or_else(call)
     }
@@ -71,10 +73,17 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     part.transferred_to = Some(target);
 
     remove_copied_totals(session, &foreign.turns);
+    subtract_foreign_tokens(session, &foreign.turns);
     let mut owners = foreign.turns.iter();
     let turns = NewIndexes::after_removal(&mut session.turns, |_| owners.next().is_none_or(Option::is_none));
     let mut owners = foreign.prompts.iter();
     session.prompts.retain(|_| owners.next().is_none_or(Option::is_none));
+    let (mut owners, had_answers) = (foreign.answers.iter(), !session.answers.is_empty());
+    session.answers.retain(|_| owners.next().is_none_or(Option::is_none));
+    if had_answers && session.answers.is_empty() {
+        // None is its own.
+        session.stated_turns = Some(0);
+    }
     let calls = NewIndexes::after_removal(&mut session.tool_calls, |call| {
         let is_foreign = foreign.target_of_call(call).is_some();
         let mut turn = call.turn;
@@ -143,6 +152,26 @@ fn remove_copied_totals(session: &mut SessionResult, owners: &[Option<usize>]) {
     }
 }
 
+/// Subtracts the tokens of foreign responses from a total of the session that contains them: one of exactly the tokens of all its
+/// responses. A fork whose total began at 0 has a smaller one. Of a larger one it is unknown what else it contains.
+fn subtract_foreign_tokens(session: &mut SessionResult, owners: &[Option<usize>]) {
+    if !session.capabilities.has(Capabilities::KEPT_BY_RUNTIME) {
+        return;
+    }
+    let counts = |tokens: Tokens| tokens.kinds().map(|count| count.unwrap_or(0));
+    let all: Tokens = session.turns.iter().map(|turn| turn.tokens.get()).sum();
+    let turns = session.turns.iter().zip(owners);
+    let foreign: Tokens = turns.filter(|(_, owner)| owner.is_some()).map(|(turn, _)| turn.tokens.get()).sum();
+    let is_sum = |total: &Total| total.kind == TotalKind::Process && counts(total.tokens()) == counts(all);
+    if let [total] = session.totals.as_mut_slice()
+        && foreign.total().unwrap_or(0) > 0
+        && is_sum(total)
+        && !total.subtract(foreign, None)
+    {
+        session.totals.clear();
+    }
+}
+
 /// A copied history contains the limits of its time, under the time of the copy: the session's own ones begin with its first
 /// own response.
 fn remove_limits_before(first_turn: Option<Time>, session: &mut SessionResult) {
@@ -207,7 +236,7 @@ mod tests {
         owners: &'a [&'a OwnerRows],
     ) -> ForeignRows<'a> {
         let first_turn = Some(Time::from_micros(first_turn));
-        ForeignRows { turns: turns.to_vec(), prompts: vec![None], messages, owners, first_turn }
+        ForeignRows { turns: turns.to_vec(), prompts: vec![None], answers: Vec::new(), messages, owners, first_turn }
     }
 
     #[test]

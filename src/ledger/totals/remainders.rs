@@ -12,6 +12,7 @@ impl StatedTotals {
     /// Whether there is a total of tokens that covers all agents, and no response after the last one.
     pub(in crate::ledger) fn cover_all(&self, session: &SessionResult, turns: &[TurnRow]) -> bool {
         !self.is_sum_of_counts
+            && !self.is_minimum
             && self.models.values().any(|sum| sum.total.tokens.total().is_some())
             && (self.covers_subagents || session.subagents.is_empty())
             && turns.iter().all(|row| row.grain == Grain::Session || self.last.cover(row))

@@ -36,6 +36,8 @@ pub(in crate::ledger) struct StatedTotals {
     pub(super) covers_subagents: bool,
     /// Whether a total leaves out responses without counts.
     pub(super) is_sum_of_counts: bool,
+    /// Whether a total may be less than was spent.
+    pub(in crate::ledger) is_minimum: bool,
     pub(super) last: LastTotals,
 }
 
@@ -181,6 +183,7 @@ impl StatedTotals {
         self.turns = add(self.turns, last.turns);
         self.covers_subagents &= last.covers_subagents;
         self.is_sum_of_counts |= last.is_sum_of_counts;
+        self.is_minimum |= last.is_minimum;
         if last.models.is_empty() && last.cost.is_some() {
             // A cost without usage still counts.
             last.models.push(ModelTotal { cost: last.cost, ..ModelTotal::default() });

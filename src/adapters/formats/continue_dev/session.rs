@@ -17,7 +17,7 @@
 //! | session, cwd | `sessionId`; `workspaceDirectory`, a path or a `file:` URL |
 //! | start | `dateCreated` of the index; no message has a time |
 //! | model | `usage.model`, else `promptLogs`: `completionOptions.model`, else the title in the settings (`modelTitle`, `chatModelTitle`) |
-//! | turn | an assistant's message with `usage` (`cn`). Answers of the extension are only counted: their requests are in `continue-dev-data` |
+//! | turn | an assistant's message with `usage` (`cn`). Answers of the extension are only counted, by the same identities: their requests are in `continue-dev-data` |
 //! | tokens | `prompt_tokens`, `completion_tokens`; `prompt_tokens_details`: `cache_read_tokens`, else `cached_tokens`, and `cache_write_tokens`. The part of `total_tokens` beyond prompt and completion is reasoning and output; without such a part `reasoning_tokens` of `completion_tokens_details` is the reasoning. The prompt includes what was read from the cache and written to it, except with `cache_read_tokens` (Anthropic's API) under a model without `/`: the AI SDK, whose models are `PROVIDER/MODEL`, writes `cache_read_tokens` and includes them. If the sums of the session have cached tokens, the prompt of a message without details is known for the session only |
 //! | total, cost | `usage` of the session: `promptTokens`, `completionTokens`, `cachedTokens` (the sum of `cache_read_tokens` only), `cacheWriteTokens`, `totalCost`. What these sums contain beyond the messages is a row of grain `session` (an answer that was not kept); its prompt includes cached tokens if those of the messages do, or, without details in a message, unless the model is a Claude |
 //! | call | `toolCallStates` (older: `toolCallState`), else `toolCalls`; results also in `tool` messages |
@@ -27,7 +27,8 @@
 //! | status | the last message: an answer with text and without calls is `success`, else `incomplete` |
 //!
 //! A session that was copied under a new id has the same messages: they count once, by their ids, else by a hash of the
-//! conversation up to them. *Unknown*: tokens of the extension's sessions.
+//! conversation up to them, in the session that was created first. The `usage` of a copy begins at 0. Without the
+//! index, a copy can have the messages of its original: they are subtracted from a `usage` that is exactly the sum of its messages. *Unknown*: tokens of the extension's sessions.
 
 use self::conversation::Session;
 use self::records::Document;

@@ -36,20 +36,18 @@
 
 use serde::Deserialize;
 
+use super::common::{TOTAL_KEY, call, result, tokens_of};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::hashed_id;
-use crate::adapters::shared::{changes, usage};
-use crate::base::time::Time;
+use crate::adapters::shared::usage;
 use crate::json::fields::{Count, Maybe, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::model::errors::ErrorKind;
 use crate::model::places::Place;
-use crate::model::session::{
-    CallStatus, Capabilities, EventKind, Identity, ModelTotal, Operation, SessionResult, Tokens, Total,
-};
+use crate::model::session::{Capabilities, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total};
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "droid-session",
@@ -135,19 +133,8 @@ struct Caller<'a> {
 
 impl Usage {
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        let counts = [self.input_tokens, self.output_tokens, self.cache_creation_tokens, self.cache_read_tokens];
-        damage.note_impossible(&counts);
-        damage.note_impossible(&[self.thinking_tokens]);
-        let output = self.output_tokens.get();
-        Tokens {
-            input: self.input_tokens.get(),
-            output,
-            cache_read: self.cache_read_tokens.get(),
-            cache_write: self.cache_creation_tokens.get(),
-            // An estimate can be more than the output of which it is a part.
-            reasoning: self.thinking_tokens.get().filter(|thinking| Some(*thinking) <= output),
-            ..Tokens::UNKNOWN
-        }
+        let cached = [self.cache_read_tokens, self.cache_creation_tokens];
+        tokens_of([self.input_tokens, self.output_tokens], cached, self.thinking_tokens, damage)
     }
 }
 
@@ -211,8 +198,6 @@ impl Fold for Droid {
 
 /// What Droid writes in place of a message when the user interrupts it.
 const INTERRUPTIONS: [&str; 2] = ["Request interrupted by user", "Request cancelled by user"];
-/// What the result of a cancelled call contains, after "Error: " or alone.
-const CANCELLATIONS: [&str; 2] = ["Tool execution cancelled by user", "Tool execution was interrupted"];
 
 const KNOWN: [&str; 6] =
     ["session_start", "message", "todo_state", "compaction_state", "agent_turn_outcome", "session_end"];
@@ -229,8 +214,7 @@ fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: 
     if !tokens.is_all_zero() {
         session.totals.push(Total {
             line: line.number,
-            // The same in all copies: the largest counts apply.
-            key: "settings".to_owned(),
+            key: TOTAL_KEY.to_owned(),
             covers_subagents: true,
             models: vec![ModelTotal {
                 model: record.model.owned(),
@@ -254,7 +238,8 @@ impl Droid {
         match record.message.role.as_str() {
             "user" => {
                 for block in content.blocks.iter().filter(|it| it.kind.as_str() == "tool_result") {
-                    result(builder, block, time);
+                    let is_error = block.is_error.is_true();
+                    result(builder, block.tool_use_id.as_str(), &text_of(block), block.content, is_error, time);
                 }
                 if INTERRUPTIONS.contains(&text.trim()) {
                     self.abort(builder, at);
@@ -281,7 +266,7 @@ impl Droid {
                 self.last = Last::Answer;
                 for block in calls {
                     self.last = Last::Work;
-                    call(builder, turn, block, at);
+                    call(builder, Some(turn), block.id.as_str(), block.name.as_str(), block.input, at);
                 }
             }
             "system" if INTERRUPTIONS.contains(&text.trim()) => self.abort(builder, at),
@@ -320,42 +305,13 @@ impl Droid {
     }
 }
 
-fn call(builder: &mut Builder, turn: usize, block: &Block<'_>, at: At) {
-    let call = builder.call_of(Some(turn), block.id.as_str(), block.name.as_str(), block.input, at);
-    let arguments = builder.arguments(call, block.input);
-    let category = builder.session.tool_calls[call].category.clone();
-    match (category.as_ref(), arguments.patch(), arguments.file()) {
-        ("edit", Some(patch), None) => builder.patch(call, patch, at),
-        ("edit", _, Some(path)) => {
-            let lines = changes::edited_lines(block.input);
-            builder.change(call, path, Some(Operation::Update), lines, at);
-        }
-        ("write", _, Some(path)) => {
-            let lines = arguments.written_lines();
-            builder.change(call, path, Some(Operation::Create), lines, at);
-        }
-        _ => {}
+/// The text of a result: a string, or blocks.
+fn text_of(block: &Block<'_>) -> String {
+    if block.content.0.first() != Some(&b'[') {
+        return block.content.text().into_owned();
     }
-}
-
-fn result(builder: &mut Builder, block: &Block<'_>, time: Option<Time>) {
-    let Some(call) = builder.call_index(block.tool_use_id.as_str()) else { return };
-    let text = if block.content.0.first() == Some(&b'[') {
-        let blocks: Vec<Block<'_>> = block.content.read();
-        blocks.iter().map(|it| it.text.as_str()).collect()
-    } else {
-        block.content.text().into_owned()
-    };
-    let is_shell = builder.session.tool_calls[call].category == "shell";
-    let code = text.split_once("(exit code: ").filter(|_| is_shell).and_then(|(_, rest)| rest.split_once(')'));
-    let exit_code: Option<i64> = code.and_then(|(it, _)| it.parse().ok());
-    let has_failed = exit_code.is_some_and(|code| code != 0);
-    let is_error = block.is_error.is_true() || has_failed || text.starts_with("Error: ");
-    let words = text.strip_prefix("Error: ").unwrap_or(&text);
-    let is_cancelled = CANCELLATIONS.iter().any(|start| words.starts_with(start));
-    let status = if is_cancelled { CallStatus::Cancelled } else { CallStatus::from_error(is_error) };
-    builder.result(call, block.content, time, status);
-    builder.session.tool_calls[call].exit_code = exit_code.into();
+    let blocks: Vec<Block<'_>> = block.content.read();
+    blocks.iter().map(|it| it.text.as_str()).collect()
 }
 
 #[cfg(test)]

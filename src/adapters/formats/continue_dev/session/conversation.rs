@@ -23,8 +23,6 @@ pub(super) struct Session {
     history: twox_hash::XxHash3_64,
     /// The number of messages so far.
     count: usize,
-    /// The answers without usage.
-    unmetered: i64,
     /// The counts of the answers with usage.
     counts: Counts,
     last: Last,
@@ -40,7 +38,6 @@ impl Session {
             builder,
             history: twox_hash::XxHash3_64::with_seed(0),
             count: 0,
-            unmetered: 0,
             counts: Counts::new(document.usage.get()),
             last: Last::Work,
         }
@@ -96,7 +93,10 @@ impl Session {
         }
         let log = item.prompt_logs.as_deref().unwrap_or_default().first();
         let turn = usage.map(|usage| self.response(&item.message, usage, log, line, damage));
-        self.unmetered += i64::from(turn.is_none());
+        if turn.is_none() {
+            let identity = self.identity(&item.message);
+            self.builder.session.answers.insert(identity);
+        }
         if self.builder.session.model.is_none() {
             self.builder.session.model = log.and_then(model_of);
         }
@@ -189,8 +189,7 @@ impl Session {
             }
         }
         let session = &mut self.builder.session;
-        session.stated_turns = Some(self.unmetered).filter(|count| *count > 0 && session.turns.is_empty());
-        session.under_reports = !session.turns.is_empty() && self.unmetered > 0;
+        session.under_reports = !session.turns.is_empty() && !session.answers.is_empty();
         self.builder.end(self.last);
         self.builder.finish()
     }

@@ -166,8 +166,11 @@ impl Process {
 
     fn result(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let mut models = Vec::new();
+        let mut is_minimum = false;
         if let Some(usage) = usage::present(&record.usage, damage) {
-            let tokens = usage.tokens(damage);
+            let time = self.builder.session.ended_at;
+            let tokens = usage.tokens(time, damage);
+            is_minimum = usage.is_ambiguous(time);
             if tokens != Tokens::UNKNOWN {
                 let model = self.builder.session.model.clone();
                 models.push(ModelTotal { model, tokens, ..ModelTotal::default() });
@@ -182,6 +185,7 @@ impl Process {
             api_duration_ms: record.duration_api_ms.rounded(),
             models,
             covers_subagents: true,
+            is_minimum,
             ..Total::default()
         });
         self.builder.set_answer(record.result.as_str());

@@ -4,10 +4,12 @@ use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::Symbol;
+use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, TextOrBlocks, When};
-use crate::model::session::Tokens;
+use crate::model::session::{Tokens, add};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
@@ -109,12 +111,25 @@ pub(super) struct Failure<'a> {
     pub(super) message: Text<'a>,
 }
 
+/// Recordings from this day on exclude cached tokens from the input, 2026-06-15. Those of March 2026 include them.
+const EXCLUDED_SINCE: Time = Time::from_micros(1_781_481_600_000_000);
+
 impl Usage {
-    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+    /// The tokens, as of the time of the last record before them. Where neither that time nor the counts show whether the input includes
+    /// cached tokens, these are subtracted.
+    pub(super) fn tokens(&self, time: Option<Time>, damage: &mut RecordErrors) -> Tokens {
         let counts = [self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens];
         damage.note_impossible(&counts);
         let [input, output, cache_read, cache_write] = counts.map(Count::get);
+        let input =
+            if self.is_ambiguous(time) { uncached(Included::IfTheyFit, input, cache_read, cache_write) } else { input };
         let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
         if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+    }
+
+    /// Whether the input may include cached tokens: it is at least as large, and no record shows a later version.
+    pub(super) fn is_ambiguous(&self, time: Option<Time>) -> bool {
+        let cached = add(self.cache_read_tokens.get(), self.cache_write_tokens.get()).unwrap_or(0);
+        cached > 0 && self.input_tokens.get() >= Some(cached) && time.is_none_or(|time| time < EXCLUDED_SINCE)
     }
 }

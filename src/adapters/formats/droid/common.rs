@@ -1,0 +1,69 @@
+//! What Droid's sessions and what it prints have in common: calls, their results, and counts.
+
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::at::At;
+use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::changes;
+use crate::base::time::Time;
+use crate::json::Raw;
+use crate::json::fields::Count;
+use crate::model::session::{CallStatus, Operation, Tokens};
+
+/// The key of the total of a session in its settings and in what the program prints: of equal keys the largest total counts. It is a
+/// running total of the session.
+pub(super) const TOTAL_KEY: &str = "settings";
+
+/// What the result of a cancelled call contains, after "Error: " or alone.
+const CANCELLATIONS: [&str; 2] = ["Tool execution cancelled by user", "Tool execution was interrupted"];
+
+/// The tokens of a session: input and output, those read from the cache and written to it, and an estimate of the reasoning.
+pub(super) fn tokens_of(counts: [Count; 2], cached: [Count; 2], thinking: Count, damage: &mut RecordErrors) -> Tokens {
+    damage.note_impossible(&counts);
+    damage.note_impossible(&cached);
+    damage.note_impossible(&[thinking]);
+    let ([input, output], [cache_read, cache_write]) = (counts.map(Count::get), cached.map(Count::get));
+    // An estimate can be more than the output of which it is a part.
+    let reasoning = thinking.get().filter(|thinking| Some(*thinking) <= output);
+    Tokens { input, output, cache_read, cache_write, reasoning, ..Tokens::UNKNOWN }
+}
+
+/// Adds a call with the file that it changes.
+pub(super) fn call(builder: &mut Builder, turn: Option<usize>, id: &str, name: &str, input: Raw<'_>, at: At) {
+    let call = builder.call_of(turn, id, name, input, at);
+    let arguments = builder.arguments(call, input);
+    let category = builder.session.tool_calls[call].category.clone();
+    match (category.as_ref(), arguments.patch(), arguments.file()) {
+        ("edit", Some(patch), None) => builder.patch(call, patch, at),
+        ("edit", _, Some(path)) => {
+            let lines = changes::edited_lines(input);
+            builder.change(call, path, Some(Operation::Update), lines, at);
+        }
+        ("write", _, Some(path)) => {
+            let lines = arguments.written_lines();
+            builder.change(call, path, Some(Operation::Create), lines, at);
+        }
+        _ => {}
+    }
+}
+
+/// Adds the result of a call: `text` as read from `raw`.
+pub(super) fn result(
+    builder: &mut Builder,
+    call_id: &str,
+    text: &str,
+    raw: Raw<'_>,
+    is_error: bool,
+    time: Option<Time>,
+) {
+    let Some(call) = builder.call_index(call_id) else { return };
+    let is_shell = builder.session.tool_calls[call].category == "shell";
+    let code = text.split_once("(exit code: ").filter(|_| is_shell).and_then(|(_, rest)| rest.split_once(')'));
+    let exit_code: Option<i64> = code.and_then(|(it, _)| it.parse().ok());
+    let has_failed = exit_code.is_some_and(|code| code != 0);
+    let is_error = is_error || has_failed || text.starts_with("Error: ");
+    let words = text.strip_prefix("Error: ").unwrap_or(text);
+    let is_cancelled = CANCELLATIONS.iter().any(|start| words.starts_with(start));
+    let status = if is_cancelled { CallStatus::Cancelled } else { CallStatus::from_error(is_error) };
+    builder.result(call, raw, time, status);
+    builder.session.tool_calls[call].exit_code = exit_code.into();
+}
