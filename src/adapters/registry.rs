@@ -3,9 +3,9 @@
 use crate::adapters::engine::api::Adapter;
 use crate::adapters::engine::probe::Probe;
 use crate::adapters::formats::{
-    aider, amp, antigravity, atif, claude, cline, codex, continue_dev, copilot, crush, cursor, droid, drover, gemini,
-    gh_aw, goose, hermes, inspect, kimi, kiro, mini_swe_agent, openclaw, opencode, openhands, otlp, pi, qwen,
-    side_files, swe_agent, trials, zag, zed,
+    aider, amp, antigravity, atif, claude, claude_managed, cline, codex, continue_dev, copilot, crush, cursor, droid,
+    drover, gemini, gh_aw, goose, hermes, inspect, kimi, kiro, mini_swe_agent, openclaw, opencode, openhands, otlp, pi,
+    qwen, side_files, swe_agent, trials, zag, zed,
 };
 use crate::model::sqlite_schema::Table;
 
@@ -20,6 +20,7 @@ pub static ADAPTERS: &[Adapter] = &[
     claude::stream_json::JSON,
     claude::stream_json::STREAM,
     claude::transcript::ADAPTER,
+    claude_managed::events::ADAPTER,
     cline::session::ADAPTER,
     cline::task::CLINE,
     cline::task::ROO,

@@ -5,6 +5,7 @@ pub(crate) mod amp;
 pub(crate) mod antigravity;
 pub(crate) mod atif;
 pub(crate) mod claude;
+pub(crate) mod claude_managed;
 pub(crate) mod cline;
 pub(crate) mod codex;
 pub(crate) mod continue_dev;

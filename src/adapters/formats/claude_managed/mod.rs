@@ -1,0 +1,3 @@
+//! Formats of Claude Managed Agents.
+
+pub(crate) mod events;
