@@ -130,3 +130,40 @@ impl Votes {
         claims
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_with_a_common_type_are_of_no_format() {
+        let formats = |log: &str| -> Vec<&str> {
+            let claims = detect(log.as_bytes(), Hints::default());
+            claims.iter().map(|(adapter, _)| adapter.id).collect()
+        };
+        for log in [
+            r#"{"type":"turn_start","ts":"2026-04-07T12:09:04.018Z","url":"http://x"}"#,
+            r#"{"type":"turn_start"}"#,
+            r#"{"type":"agent_start","name":"a"}"#,
+            r#"{"type":"agent_end","name":"a"}"#,
+            r#"{"type":"auto_retry_start"}"#,
+            r#"{"type":"turn.started"}"#,
+            r#"{"type":"thread.started","thread":7}"#,
+            r#"{"type":"turn.completed","turn":7}"#,
+            r#"{"type":"user_message","content":"Hello."}"#,
+            r#"{"record_type":"sale","price":7}"#,
+        ] {
+            assert_eq!(formats(log), Vec::<&str>::new(), "{log}");
+        }
+        for (log, format) in [
+            (r#"{"type":"agent_start"}"#, "pi-json"),
+            (r#"{"type":"message_end","message":{"role":"user"}}"#, "pi-json"),
+            (r#"{"type":"thread.started","thread_id":"t"}"#, "codex-exec"),
+            (r#"{"type":"turn.completed","usage":{}}"#, "codex-exec"),
+            (r#"{"type":"user_message","content":[]}"#, "zag-stream-json"),
+            (r#"{"record_type":"state"}"#, "codex-rollout"),
+        ] {
+            assert_eq!(formats(log).first(), Some(&format), "{log}");
+        }
+    }
+}

@@ -201,6 +201,79 @@ fn a_failed_task_has_the_kind_of_its_error() {
     assert_eq!((session.status, session.events.len()), (Status::Success, 0));
 }
 
+/// Codex does not log every error: a task fails whose last prompt or result got no response.
+#[test]
+fn a_task_without_an_answer_failed() {
+    let null = |log: Log| log.event(r#"{"type":"task_complete","last_agent_message":null,"duration_ms":2873}"#);
+    let start = || Log::of(r#""id":"t""#).start();
+    let call = r#"{"type":"function_call","name":"exec_command","call_id":"a","arguments":"{\"cmd\":\"ls\"}"}"#;
+    let output = r#"{"type":"function_call_output","call_id":"a","output":"x"}"#;
+    let message = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"A plan."}]}"#;
+    let worked = || start().said("go").response(call).response(output).count(10, 10);
+    let limits = r#"{"type":"token_count","info":null,"rate_limits":null}"#;
+    for (name, log, status) in [
+        ("a prompt", start().said("go"), Status::Error),
+        ("a prompt and limits", start().said("go").event(limits), Status::Error),
+        ("an item", start().prompt("i1", "go"), Status::Error),
+        ("a result", worked(), Status::Error),
+        ("a result and the same count", worked().count(10, 10), Status::Error),
+        ("a response", start().said("go").response(message).count(10, 10), Status::Success),
+        ("a response to a result", worked().response(message).count(20, 10), Status::Success),
+        ("a message", start().said("go").event(r#"{"type":"agent_message","message":"A plan."}"#), Status::Success),
+        ("a response that is only counted", start().said("go").count(10, 10), Status::Success),
+        ("another response that is only counted", worked().count(20, 10), Status::Success),
+        ("a compaction", start().record("compacted", r#"{"message":""}"#), Status::Success),
+        ("a compaction after a failure", null(worked()).task("2").record("compacted", "{}"), Status::Success),
+    ] {
+        let session = null(log).session();
+        assert_eq!(
+            (session.status, session.events.iter().filter(|it| it.kind == EventKind::Error).count()),
+            (status, 0),
+            "{name}"
+        );
+        let kind = (status == Status::Error).then_some(ErrorKind::Other);
+        assert_eq!(session.error_kind, kind, "{name}");
+    }
+    assert_eq!(null(start().said("go")).task("2").said("again").count(10, 10).end().session().status, Status::Success);
+}
+
+/// The user stopped the calls: none of them failed.
+#[test]
+fn calls_that_the_user_stopped_are_cancelled() {
+    let output = |kind: &str, output: &str| format!(r#"{{"type":"{kind}","call_id":"a","output":{output}}}"#);
+    let function = |name: &str, arguments: &str, text: &str| {
+        let call = format!(r#"{{"type":"function_call","name":"{name}","call_id":"a","arguments":"{arguments}"}}"#);
+        Log::of(r#""id":"t""#).start().response(&call).response(&output("function_call_output", text))
+    };
+    let custom = |name: &str, text: &str| {
+        let call = format!(r#"{{"type":"custom_tool_call","name":"{name}","call_id":"a","input":"*** Begin Patch"}}"#);
+        Log::of(r#""id":"t""#).start().response(&call).response(&output("custom_tool_call_output", text))
+    };
+    let after = r#""aborted by user after 7.4s""#;
+    let list = r#"[{"type":"input_text","text":"aborted by user after 7.4s"}]"#;
+    let ended = r#"{"type":"exec_command_end","call_id":"a","exit_code":-1,"status":"failed"}"#;
+    for (log, status) in [
+        (function("exec_command", r#"{\"cmd\":\"npm test\"}"#, after), CallStatus::Cancelled),
+        (function("exec_command", r#"{\"cmd\":\"npm test\"}"#, after).event(ended), CallStatus::Cancelled),
+        (function("shell_command", "{}", r#""Wall time: 6.4 seconds\naborted by user""#), CallStatus::Cancelled),
+        (function("write_stdin", r#"{\"session_id\":7}"#, after), CallStatus::Cancelled),
+        (function("mcp__s__t", "{}", after), CallStatus::Cancelled),
+        (function("exec_command", "{}", r#""aborted""#), CallStatus::Cancelled),
+        (function("exec_command", "{}", r#""aborted: no such file""#), CallStatus::Error),
+        (
+            function("exec_command", "{}", r#""Exit code: 1\nWall time: 1 seconds\nOutput:\naborted by user""#),
+            CallStatus::Error,
+        ),
+        (function("exec_command", "{}", r#""Exit code: 0\nOutput:\naborted by user""#), CallStatus::Ok),
+        (custom("apply_patch", after), CallStatus::Cancelled),
+        (custom("exec", after), CallStatus::Cancelled),
+        (custom("exec", list), CallStatus::Cancelled),
+    ] {
+        let session = log.session();
+        assert_eq!(session.tool_calls.iter().map(|it| it.status).collect::<Vec<_>>(), [status], "{}", log.text());
+    }
+}
+
 /// A call: its id, category, target, status and exit code.
 type Call = (String, String, Option<String>, CallStatus, Option<i64>);
 

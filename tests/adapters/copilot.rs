@@ -101,6 +101,28 @@ fn an_abort_ends_a_session_only_if_nothing_follows() {
     assert_eq!(status(&[abort, message(3, "m", 7), shutdown(4, "m", 1, 1)]), Status::Success);
 }
 
+/// A server that does not start, or a list of models that cannot be loaded, ends no turn.
+#[test]
+fn an_error_beside_the_answer_fails_no_session() {
+    let error = |kind: &str| event("session.error", 2, &format!(r#"{{"errorType":"{kind}","message":"Failed."}}"#));
+    let prompt = event("user.message", 3, r#"{"content":"go"}"#);
+    for (kind, status) in [("mcp", Status::Success), ("model", Status::Success), ("query", Status::Error)] {
+        let tables = tables_of(&[message(1, "m", 7), error(kind), shutdown(9, "m", 100, 7)]);
+        let session = &tables.sessions[0].session;
+        assert_eq!(session.status, status, "{kind}");
+        assert_eq!(session.error_kind, (status == Status::Error).then_some(ErrorKind::Other), "{kind}");
+        let events: Vec<_> = tables.events.iter().map(|it| (it.event.kind, it.event.code.as_deref())).collect();
+        assert_eq!(events, [(EventKind::Error, Some(kind))]);
+        // An error that an answer follows is not the end.
+        let answered = [error(kind), prompt.clone(), message(4, "m", 7), shutdown(9, "m", 100, 7)];
+        assert_eq!(tables_of(&answered).sessions[0].session.status, Status::Success, "{kind}");
+        // A session without a shutdown has not ended.
+        let open = [message(1, "m", 7), error(kind)];
+        let status = if status == Status::Success { Status::Incomplete } else { status };
+        assert_eq!(tables_of(&open).sessions[0].session.status, status, "{kind}");
+    }
+}
+
 fn compaction(second: u32, model: &str, input: u32, output: u32) -> String {
     let usage = format!(r#"{{"model":"{model}","inputTokens":{input},"outputTokens":{output}}}"#);
     event("session.compaction_complete", second, &format!(r#"{{"success":true,"compactionTokensUsed":{usage}}}"#))

@@ -117,5 +117,5 @@ fn formats_show_the_lines_of_changes_or_only_their_files() {
     }
     let without: Vec<String> = without.difference(&with).cloned().collect();
     assert_eq!(without, ["aider-chat", "codex-exec", "goose-session", "swe-agent"]);
-    assert_eq!(with.len(), 37, "{with:?}");
+    assert_eq!(with.len(), 38, "{with:?}");
 }

@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet};
 use super::election::{Candidate, Owner, elect_owner};
 use super::results::add_results_of_copies;
 use super::shared_responses::{PartNumbers, SharedResponses};
-use super::transfer::{ForeignRows, OwnerRows, transfer_rows};
+use super::transfer::{ForeignRows, OwnerRows, remove_agents_of_others, started_agents, transfer_rows};
 use crate::base::rows::Rows;
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
@@ -71,6 +71,7 @@ impl Owners {
             let foreign_messages = self.foreign_messages(session, parts, numbers);
             let foreign_owners = self.foreign_owners(session, numbers, &owner_rows);
             let first_turn = self.first_own_turn(session, parts, numbers);
+            let (started, aliases_before) = (started_agents(parts), aliases.len());
             if let (Some(part), Some(parent)) = (parts.first_mut(), parents.get(&session)) {
                 part.session.parent_session_id = Some(parent.clone());
             }
@@ -85,6 +86,10 @@ impl Owners {
                         &self.foreign_rows(session, numbers, first_turn, &foreign_messages, &foreign_owners),
                     );
                 }
+            }
+            // The agents that a recording under another id states are those of its session.
+            if aliases.len() == aliases_before {
+                remove_agents_of_others(&started, parts);
             }
         }
         let keys: Rows<&SessionKey> = sessions.keys().collect();

@@ -9,7 +9,9 @@ use crate::base::time::Time;
 use crate::ledger::event_id::EventId;
 use crate::ledger::part::SessionPart;
 use crate::ledger::renumber::NewIndexes;
-use crate::model::session::{Capabilities, Event, ModelTotal, SessionResult, Tokens, ToolCall, Total, TotalKind};
+use crate::model::session::{
+    Capabilities, Event, EventKind, ModelTotal, SessionResult, Tokens, ToolCall, Total, TotalKind,
+};
 
 /// The rows of a part that belong to other sessions.
 pub(super) struct ForeignRows<'a> {
@@ -190,10 +192,29 @@ fn remove_events_before(first_turn: Time, session: &mut SessionResult) {
     session.started_at = Some(first_turn);
 }
 
+/// The agents whose start an event of these parts contains.
+pub(super) fn started_agents(parts: &[SessionPart]) -> HashSet<Symbol> {
+    let events = parts.iter().flat_map(|part| &part.session.events);
+    events.filter(|event| event.kind == EventKind::Subagent).filter_map(|event| event.code.clone()).collect()
+}
+
+/// Removes the agents of `started` from a session that does not contain their start any more: another session started them. Agents with
+/// responses in this session stay.
+pub(super) fn remove_agents_of_others(started: &HashSet<Symbol>, parts: &mut [SessionPart]) {
+    let mut own = started_agents(parts);
+    if own.len() == started.len() {
+        return;
+    }
+    own.extend(parts.iter().flat_map(|part| &part.session.turns).filter_map(|turn| turn.agent_id.clone()));
+    for part in parts {
+        part.session.subagents.retain(|agent| own.contains(agent) || !started.contains(agent));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::session::{EventKind, FileChange, Identity, Turn};
+    use crate::model::session::{FileChange, Identity, Turn};
 
     /// Turns at 1 and 2, of which the second makes a call that changes a file.
     fn part() -> SessionPart {
@@ -270,5 +291,31 @@ mod tests {
         transfer_rows(&mut without_foreign_turns, &foreign([None, None], 1, &messages, &[&owner]));
         assert_eq!(references(&without_foreign_turns)[0], [Some(0), Some(1)]);
         assert_eq!(without_foreign_turns.transferred_to, Some(7));
+    }
+
+    #[test]
+    fn agents_that_another_session_started_are_not_counted() {
+        let start = |time: i64, agent: &str| Event {
+            kind: EventKind::Subagent,
+            occurred_at: Some(Time::from_micros(time)),
+            code: Some(agent.into()),
+            ..Event::default()
+        };
+        let (mut part, mut copy) = (part(), part());
+        let session = &mut part.session;
+        session.events = vec![start(1, "copied"), start(1, "of a turn"), start(2, "own")].into();
+        session.subagents = ["copied", "of a turn", "own", "without a start"].map(Symbol::new).into();
+        session.turns[1].agent_id = Some("of a turn".into());
+        let owner = OwnerRows { events: HashSet::default(), calls: HashMap::default() };
+        // A copy of the file, whose events were removed before.
+        copy.session.subagents.clone_from(&session.subagents);
+        copy.session.events = Vec::new().into();
+        let mut parts = [part, copy];
+        let started = started_agents(&parts);
+        transfer_rows(&mut parts[0], &foreign([Some(7), None], 2, &HashMap::default(), &[&owner]));
+        remove_agents_of_others(&started, &mut parts);
+        for part in parts {
+            assert_eq!(part.session.subagents, ["of a turn", "own", "without a start"].map(Symbol::new).into());
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Which responses of Codex have a row: by the totals, and by the records of responses since 0.153.
 
 use super::super::tables;
-use super::Log;
+use super::{Inputs, Log, inputs};
 
 /// The input and the output of a response, or their sums.
 type Counts = (i64, i64);
@@ -174,4 +174,100 @@ fn an_estimate_is_no_response() {
         let log = log.response_of("r3", (7090, 80), (1100, 20));
         assert_eq!(responses(&[&log]), [response("r2", 5000, &[]), response("r3", 1120, &[])], "{name}");
     }
+}
+
+/// Unique ids of tasks.
+const TASKS: [&str; 4] = ["task-1", "task-2", "task-b", "task-c"];
+
+/// A thread with two tasks, whose responses made calls.
+fn thread_with_calls() -> Log {
+    let first = Log::of(r#""id":"p""#).task(TASKS[0]).said("look").shell("a").counted((1000, 10), (1000, 10));
+    let first = first.shell("b").counted((3000, 30), (2000, 20)).end();
+    let second = first.task(TASKS[1]).said("fix it").shell("c").counted((6000, 60), (3000, 30));
+    second.shell("d").counted((10_000, 100), (4000, 40)).end()
+}
+
+/// An agent that the thread started.
+fn agent(id: &str) -> Log {
+    let source = r#"{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}"#;
+    Log::of(&format!(r#""id":"{id}","forked_from_id":"p","source":{source}"#))
+}
+
+impl Log {
+    /// Its own task, which continues the totals.
+    fn own_task(self, task: &str, before: Counts, own: i64) -> Self {
+        let total = (before.0 + own, before.1 + 40);
+        self.task(task).shell(&format!("call of {task}")).counted(total, (own, 40)).end()
+    }
+
+    /// All records so far have the time of the first one.
+    fn written_at_once(mut self) -> Self {
+        const TIME: usize = r#"{"timestamp":"2026-10-07T08:00:00.000Z""#.len();
+        let time = self.lines[0][..TIME].to_owned();
+        self.lines.iter_mut().for_each(|line| line.replace_range(..TIME, &time));
+        self
+    }
+}
+
+/// A copy of a history for an agent has the counts and some events of the calls, but not the calls.
+#[test]
+fn a_copy_without_calls_counts_nothing() {
+    let copy = |id: &str, event: &str| {
+        let copy = agent(id).record("session_meta", r#"{"id":"p"}"#).task(TASKS[0]).said("look");
+        let copy = if event.is_empty() { copy } else { copy.event(event) };
+        copy.counted((1000, 10), (1000, 10)).counted((3000, 30), (2000, 20))
+    };
+    let child = |id: &str, task: usize, own: i64, event| copy(id, event).own_task(TASKS[task], (3000, 30), own);
+    let row = |id: &str, input| -> Inputs { (id.to_owned(), Some("p".to_owned()), Some(input), Some(0)) };
+    let parent: Inputs = ("p".to_owned(), None, Some(10_000), Some(2));
+    for event in [
+        "",
+        r#"{"type":"patch_apply_end","call_id":"a","success":true,"changes":{"/a":{"type":"delete","content":"x\n"}}}"#,
+        r#"{"type":"sub_agent_activity","event_id":"b","kind":"started","agent_thread_id":"b"}"#,
+        r#"{"type":"mcp_tool_call_end","call_id":"b","invocation":{"server":"s","tool":"t"},"result":{"Ok":{}}}"#,
+    ] {
+        let (one, other) = (child("b", 2, 4000, event), child("c", 3, 4000, event));
+        let expected = [row("b", 4000), row("c", 4000), parent.clone()];
+        let thread = thread_with_calls();
+        assert_eq!(inputs(&[&thread, &one, &other]), expected, "{event}");
+        assert_eq!(inputs(&[&other, &one, &thread]), expected, "{event}");
+        let tables = tables(&[thread.text(), one.text(), other.text()]);
+        let call = |session: usize, call: &str| (tables.sessions[session].session.session_id.clone(), call.to_owned());
+        let mut found: Vec<_> = tables.tool_calls.iter().map(|it| call(it.session, &it.call.call_id)).collect();
+        found.sort();
+        assert_eq!(tables.sessions.iter().map(|it| it.subagents).max(), Some(Some(0)), "{event}");
+        let own = |id: &str, call: &str| (id.to_owned(), call.to_owned());
+        let mut all = vec![own("b", &format!("call of {}", TASKS[2])), own("c", &format!("call of {}", TASKS[3]))];
+        all.extend(["a", "b", "c", "d"].map(|it| own("p", it)));
+        assert_eq!(found, all, "{event}");
+        // Without the thread, its responses are those of the first child.
+        assert_eq!(inputs(&[&one, &other]), [row("b", 7000), row("c", 4000)], "{event}");
+    }
+}
+
+/// The copy begins at a prompt, after the start of its task.
+#[test]
+fn a_copy_of_the_last_turns_counts_nothing() {
+    let copy = || agent("b").said("fix it").counted((6000, 60), (3000, 30)).counted((10_000, 100), (4000, 40)).end();
+    let row = |input| -> Inputs { ("b".to_owned(), Some("p".to_owned()), Some(input), Some(0)) };
+    let parent: Inputs = ("p".to_owned(), None, Some(10_000), Some(2));
+    let child = copy().written_at_once().own_task(TASKS[2], (10_000, 100), 5000);
+    assert_eq!(inputs(&[&child]), [row(5000)]);
+    assert_eq!(inputs(&[&thread_with_calls(), &child]), [row(5000), parent.clone()]);
+    assert_eq!(inputs(&[&child, &thread_with_calls()]), [row(5000), parent]);
+    // Later records are not copies: another program may have removed the start of their task.
+    let cut = agent("b").shell("e").counted((15_000, 140), (5000, 40)).end();
+    assert_eq!(inputs(&[&cut]), [row(5000)]);
+}
+
+/// Where tasks have no unique ids, responses of equal counts differ by their calls.
+#[test]
+fn calls_distinguish_responses_of_tasks_without_unique_ids() {
+    let child = |id: &str, call: &str| {
+        let source = r#"{"subagent":{"thread_spawn":{"parent_thread_id":"p"}}}"#;
+        let log = Log::of(&format!(r#""id":"{id}","source":{source}"#)).task("1").shell(call);
+        log.counted((500, 5), (500, 5)).end()
+    };
+    let row = |id: &str| -> Inputs { (id.to_owned(), Some("p".to_owned()), Some(500), Some(0)) };
+    assert_eq!(inputs(&[&child("b", "e"), &child("c", "f")]), [row("b"), row("c")]);
 }

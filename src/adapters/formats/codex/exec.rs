@@ -6,8 +6,8 @@
 //!
 //! # `codex-exec`
 //!
-//! Recorded `codex exec --json`. Recognised by `thread.started`, `turn.started`, `turn.completed`, `turn.failed`, or `item.*` with
-//! an `item`. Seen: 17 files.
+//! Recorded `codex exec --json`. Recognised by `thread.started` with a `thread_id`, `turn.completed` with `usage`, `turn.failed` with
+//! an `error`, or `item.*` with an `item`. Seen: 17 files.
 //!
 //! | what | from |
 //! | --- | --- |
@@ -55,7 +55,9 @@ pub(crate) const ADAPTER: Adapter = Adapter {
         .and(Capabilities::SUBAGENTS),
     places: &[],
     claims: |probe| match probe.kind() {
-        "thread.started" | "turn.started" | "turn.completed" | "turn.failed" => 2,
+        "thread.started" if probe.has("thread_id") => 2,
+        "turn.completed" if probe.has("usage") => 2,
+        "turn.failed" if probe.has("error") => 2,
         "item.started" | "item.updated" | "item.completed" if probe.has("item") => 2,
         _ => 0,
     },

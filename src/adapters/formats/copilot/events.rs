@@ -25,7 +25,7 @@
 //! | subagent | `agentId`, `parentToolCallId`, `subagent.started`; their part of the total: `session.shutdown.agentMetrics` by id and model, in newest versions |
 //! | events | `session.error`, `subagent.failed`, `abort` (an error if its `reason` is `autopilot_credit_limit`), refused permissions, compactions |
 //! | user turns | `user.message` that no skill, agent or autopilot wrote |
-//! | status | `abort`: `aborted`, or `error` at the limit of credits; `session.error`: `error`; then `session.shutdown`: `success`, or `error` by its `shutdownType`; without it `incomplete` |
+//! | status | `abort`: `aborted`, or `error` at the limit of credits; `session.error`: `error`, except of the `errorType` `mcp` (a server did not start) and `model` (the list of models could not be loaded), which end no turn (9 of 9); then `session.shutdown`: `success`, or `error` by its `shutdownType`; without it `incomplete` |
 //!
 //! *Exact*: sessions in which every process wrote its shutdown. *Lower bound*: for a process without one (2 of 12 sessions;
 //! github/copilot-cli#3994) only output is known. The shutdown of a later process does not include it, so its messages are added to

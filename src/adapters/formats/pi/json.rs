@@ -6,7 +6,8 @@
 //!
 //! # `pi-json`
 //!
-//! Recorded `pi -p --mode json`. Recognised by `agent_start`, `turn_start`, `message_end` …, not by the header `session`.
+//! Recorded `pi -p --mode json`. Recognised by `agent_start` without other members, `message_end` with a `message` …, not by
+//! the header `session` and not by `turn_start`, a type of which other programs write records.
 //! Read as `pi-session`, from `message_end` only: `turn_end`, `agent_end` and `message_update` repeat it (identical sums). The
 //! session is the header's `id`; before pi 0.45.1 a hash of the first event. Calls also come from `tool_execution_start` and
 //! `_end`, retries from `auto_retry_start`, compactions from a `*_start` and its `*_end`. The status is that of `pi-session`, but
@@ -35,18 +36,28 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     tested: None,
     capabilities: SHOWS.and(Capabilities::RETRIES),
     places: &[],
-    claims: |probe| 2 * u32::from(is_event(probe)),
+    claims: |probe| if is_start(probe) { 3 } else { 2 * u32::from(is_event(probe)) },
     parse: fold::<Events>,
 };
 
-/// Whether a record belongs to the stream.
+/// Whether a record is the start of the agent, which has no other member. It counts for the `turn_start` after it, too, a type of
+/// which other programs write records.
+fn is_start(probe: &Probe<'_>) -> bool {
+    probe.kind() == "agent_start" && probe.keys().count() == 1
+}
+
+/// Whether a record belongs to the stream, by its type and a member that other programs do not write with it.
 pub(crate) fn is_event(probe: &Probe<'_>) -> bool {
     match probe.kind() {
-        "agent_start" | "agent_end" | "agent_settled" | "turn_start" => !probe.has("sessionId"),
+        "agent_start" => is_start(probe),
+        "agent_end" => probe.has("messages") && !probe.has("sessionId"),
         "turn_end" | "message_start" | "message_end" => probe.has("message"),
         "message_update" => probe.has("message") || probe.has("assistantMessageEvent"),
         "tool_execution_start" | "tool_execution_update" | "tool_execution_end" => probe.has("toolCallId"),
-        "auto_compaction_start" | "auto_compaction_end" | "auto_retry_start" | "auto_retry_end" => true,
+        "auto_compaction_start" => probe.has("reason"),
+        "auto_compaction_end" => probe.has("result") || probe.has("aborted"),
+        "auto_retry_start" => probe.has("attempt"),
+        "auto_retry_end" => probe.has("success"),
         // The header `session` also begins the session files of pi and openclaw: the records after it decide.
         _ => false,
     }

@@ -15,10 +15,10 @@
 //!
 //! # `zag-stream-json`
 //!
-//! `zag exec -o stream-json`: the same events, one on each line. Recognised by their types without any id or time. The session is a
-//! hash of the first event after `init`. Repeated events count again, unless they begin with the stream's `init` or repeat all
-//! events before them: then the file contains the stream twice. There is no total, so the usage is a *lower bound*. The empty
-//! `success` at the end of every stream is not the end of a session.
+//! `zag exec -o stream-json`: the same events, one on each line. Recognised by their types without any id or time; the content
+//! of messages is a list. The session is a hash of the first event after `init`. Repeated events count again, unless they begin
+//! with the stream's `init` or repeat all events before them: then the file contains the stream twice. There is no total, so
+//! the usage is a *lower bound*. The empty `success` at the end of every stream is not the end of a session.
 
 use self::records::{Event, Output};
 pub(crate) use self::records::{Refusals, ToolResult, limit_text};
@@ -80,7 +80,9 @@ fn claims(probe: &Probe<'_>) -> u32 {
         "error" => &["message", "details"],
         _ => return 0,
     };
-    if probe.has_all(keys) { 4 } else { 0 }
+    // Other programs write messages whose content is a text.
+    let is_text = probe.raw("content").0.first() == Some(&b'"');
+    if probe.has_all(keys) && !is_text { 4 } else { 0 }
 }
 
 /// The objects of `-o json`: each is the recording of one process.

@@ -6,7 +6,7 @@ use super::code_mode::{Part, texts};
 use super::completed::{Reported, command_in};
 use super::records::{Arguments, Assessment, Call, CallOutput, ExecEnd, McpEnd, Output, PatchEnd};
 use super::shell_output::{
-    PATCH, RISK, ShellEnd, ShellHead, cell, head_of_output, head_of_shell, is_failure, is_refusal,
+    PATCH, RISK, ShellEnd, ShellHead, cell, head_of_output, head_of_shell, is_abort, is_failure, is_refusal,
 };
 use super::thread::{Logged, Thread, WAIT, WRITE_STDIN};
 use crate::adapters::formats::codex::common::Outcome;
@@ -89,6 +89,7 @@ impl Thread {
             }
             _ => None,
         };
+        let is_aborted = known != CallStatus::Denied && end.is_none() && is_abort(first);
         let script = match end {
             Some(ShellEnd::Scripted { is_failed }) => {
                 let all = if is_list { texts(&parts) } else { vec![item.output.text()] };
@@ -97,6 +98,8 @@ impl Thread {
             _ => None,
         };
         let status = match &end {
+            // The event of a command that the user stopped states that it failed.
+            _ if is_aborted => CallStatus::Cancelled,
             // Known from an event.
             _ if known != CallStatus::Incomplete => known,
             // A call that wrote to a command, or waited for a script, has succeeded: the other call gets the end.
@@ -178,7 +181,9 @@ impl Thread {
         row.duration_ms = event.duration.milliseconds().or(row.duration_ms.get()).into();
         if event.status.as_str() == "declined" {
             row.status = CallStatus::Denied;
-        } else if let Some(code) = row.exit_code.get() {
+        } else if let Some(code) = row.exit_code.get()
+            && row.status != CallStatus::Cancelled
+        {
             row.status = CallStatus::from_error(code != 0);
         }
     }

@@ -34,6 +34,7 @@ impl Thread {
     pub(super) fn completed(&mut self, event: &ItemCompleted<'_>, line: Line<'_>, time: Option<Time>) -> RecordKind {
         let at = At { line: line.number, time };
         let logged = Logged { at, start: started_at(event.started_at_ms).or(time) };
+        self.state.is_waiting &= matches!(event.item, Item::UserMessage(_));
         match &event.item {
             Item::UserMessage(it) => self.prompted(&it.text(), Some(it.id.as_str()), time),
             Item::AgentMessage(it) => {
@@ -179,8 +180,9 @@ impl Thread {
         let row = &mut self.builder.session.tool_calls[reported.call];
         match status {
             CallStatus::Denied => self.builder.deny(reported.call, logged.at, None),
-            CallStatus::Error if row.status != CallStatus::Denied => row.status = CallStatus::Error,
-            other if !reported.is_nested && row.status != CallStatus::Denied => row.status = other,
+            _ if matches!(row.status, CallStatus::Denied | CallStatus::Cancelled) => {}
+            CallStatus::Error => row.status = CallStatus::Error,
+            other if !reported.is_nested => row.status = other,
             _ => {}
         }
     }

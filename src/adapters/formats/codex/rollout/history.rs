@@ -1,7 +1,7 @@
 //! Which records of a file are its own, and which ones are copies or continue another file.
 //!
 //! - A fork, or an agent that another one started, may repeat the records of that thread. In older versions the ledger finds the copies;
-//!   since `subagent_history_start_ordinal` the file states them.
+//!   since `subagent_history_start_ordinal` the file states them. An agent's copy has no calls, and may be only of the last turns.
 //! - A paginated thread is continued in another file, and forked, by reference (`history_base`): nothing is repeated, but totals go on.
 //! - A conversation that was imported from another runtime is in that runtime's own log.
 
@@ -33,6 +33,7 @@ impl Thread {
         }
         let source: Source<'_> = meta.source.read();
         let subagent: Subagent<'_> = source.subagent.read();
+        self.is_forked_agent |= meta.forked_from_id.is_some() && subagent.thread_spawn.parent_thread_id.is_some();
         let copied = meta.forked_from_id.some().or(subagent.thread_spawn.parent_thread_id.some());
         let parent = copied.or(meta.parent_thread_id.some()).or(meta.session_id.some());
         if let Some(parent) = parent.filter(|it| *it != session.session_id) {
@@ -65,9 +66,19 @@ impl Thread {
         }
     }
 
-    /// Whether a record with this number is a copy.
-    pub(super) fn is_copied(&self, ordinal: Option<i64>) -> bool {
-        ordinal.zip(self.own_from).is_some_and(|(ordinal, own)| ordinal < own)
+    /// Whether a record is a copy.
+    pub(super) fn is_copied(&self, record: &Record<'_>) -> bool {
+        let is_before_own = record.ordinal.get().zip(self.own_from).is_some_and(|(ordinal, own)| ordinal < own);
+        is_before_own || self.is_of_cut_history(record)
+    }
+
+    /// Whether a record is one of the parent's last turns, with a part of which an agent's file can begin: a task precedes each response of a
+    /// thread's own, and copies are written at once.
+    fn is_of_cut_history(&self, record: &Record<'_>) -> bool {
+        let is_written_at_once =
+            || record.timestamp.0.zip(self.history_until()).is_some_and(|(time, until)| time <= until);
+        let has_task = self.state.has_task || matches!(record.payload, Payload::TaskStarted(_));
+        self.is_forked_agent && !self.state.continues && !has_task && is_written_at_once()
     }
 
     /// Whether the file has no task and no response so far.

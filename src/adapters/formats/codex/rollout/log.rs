@@ -4,7 +4,7 @@
 //!
 //! `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl` and `archived_sessions`, plain or zstd. Recognised by `payload` with `type`
 //! `session_meta`, `turn_context`, `response_item`, `event_msg`, `compacted`, `token_usage_record`; in older versions without an
-//! envelope by `id`, `timestamp` and `instructions` together, `record_type`, or a bare `function_call`. Seen: 68 files, 0.118 to
+//! envelope by `id`, `timestamp` and `instructions` together, the `record_type` `state`, or a bare `function_call`. Seen: 68 files, 0.118 to
 //! 0.153.4.
 //!
 //! Since 0.147 a history can be *paginated* (`history_mode`): each record has an `ordinal`, and an `item_completed` with an `item`
@@ -16,7 +16,7 @@
 //! | session | `session_meta.payload.id` of the first one (a file may contain 29, one per resume), else the UUID in the file's name |
 //! | parent | `forked_from_id`, `source.subagent.thread_spawn.parent_thread_id`, `parent_thread_id`, a `session_id` other than `id`, or a second `session_meta` with another id |
 //! | agent | `source.subagent.thread_spawn.agent_role`, also the agent type of each turn |
-//! | copied records | those with an `ordinal` below `subagent_history_start_ordinal`; without it the ledger finds them |
+//! | copied records | those with an `ordinal` below `subagent_history_start_ordinal`; without it the ledger finds them by the id of the task, of which an agent's copy has the counts, but no calls. An agent's copy of the last turns only (`fork_turns`, *source*) begins after the start of their task: records within a second of the start of the log and before the first `task_started` are copies |
 //! | continuation | a file with `history_base` repeats nothing, but its totals include those of its base. A total before its first task or response is the base's |
 //! | version, entrypoint, provider, cwd, branch | `cli_version`, `originator`, `model_provider`, `cwd`, `git.branch` |
 //! | turn | each `token_count` with a larger `total_token_usage`: the difference to the previous one; if a total decreases, `last_token_usage` |
@@ -27,7 +27,7 @@
 //! | input, cache read, cache write, output, reasoning | `input_tokens` less `cached_input_tokens` less `cache_write_input_tokens`; these two; `output_tokens`; `reasoning_output_tokens` |
 //! | call | `function_call`, `custom_tool_call`, `local_shell_call`, `web_search_call`, `tool_search_call`; items `CommandExecution`, `FileChange`, `McpToolCall`, `DynamicToolCall`, `CollabAgentToolCall`, `WebSearch`, and `Extension` of the kind `web.search`, of which there is no response item. MCP server from `namespace`, `mcp_tool_call_end` or the item. A call belongs to the next response. A `CommandExecution` with the source `user_shell` is the user's own command, and no call |
 //! | call of code mode (`exec`) | one call with what its script runs: the category is `shell` if it runs a command, else that of the first tool that it calls; commands, files and patches are the texts in the script. Items and events whose ids begin with `exec-` are calls of a script: they give it the command, the exit code, the changes and the failure, and are no rows. One belongs to the script that contains its command, else to the first one that runs |
-//! | call status, exit code | items (`status`, `exit_code`, `success`, `error`; `interrupted` is `cancelled`), `exec_command_end`, `mcp_tool_call_end`, `patch_apply_end`, `guardian_assessment` with the status `denied`; else the text, in a list the first one: `Process exited with code N`, `Exit code: N`, `metadata.exit_code`, texts of refusals and failures. After `Process running with session ID` it is open until the `write_stdin` that returns its end |
+//! | call status, exit code | "aborted by user" or "aborted" in place of an output is `cancelled`; items (`status`, `exit_code`, `success`, `error`; `interrupted` is `cancelled`), `exec_command_end`, `mcp_tool_call_end`, `patch_apply_end`, `guardian_assessment` with the status `denied`; else the text, in a list the first one: `Process exited with code N`, `Exit code: N`, `metadata.exit_code`, texts of refusals and failures. After `Process running with session ID` it is open until the `write_stdin` that returns its end |
 //! | status, exit code of a script | `Script failed` or `Script terminated`, or a command or change in it that failed: `error`; the exit code is the first one other than 0. Without items, `exit_code` in the results that it prints. After `Script running with cell ID` it is open until the `wait` that returns its end |
 //! | call duration | the items and events; else `metadata.duration_seconds` or `Wall time: N seconds` of the result. Of a command that keeps running: until the result of the `write_stdin` that returns its end |
 //! | file change | `FileChange` or `patch_apply_end.changes`, else the patch text, also inside a shell command or a script |
@@ -35,7 +35,7 @@
 //! | limits | `token_count`: `rate_limits`, also if `info` is null. Windows `primary` and `secondary`: `used_percent`, `window_minutes`, `resets_at`; in older versions the record's time plus `resets_in_seconds`; in the first one `primary_used_percent` and `primary_window_minutes`, without a reset (*source*). `limit_id`, `plan_type`, `rate_limit_reached_type` |
 //! | user turns | `user_message` events and `UserMessage` items; in versions without events, the user's messages that do not begin with `<` or `#`. None if `source` names a `subagent` (a guardian, a review, a spawned thread) or `thread_source` is not `user`: a program writes those prompts. Nor those of the extension for VS Code (`originator` `codex_vscode`, `source` `exec`) that ask for a title: "Generate a concise UI title", "You are a helpful assistant. You will be presented with a user prompt" (7 of 7). Nor those of automations, which begin with `<heartbeat>` and contain `<automation_id>` (*source*) |
 //! | imported turns | a task with the id `external-import-turn-N` was imported from another runtime, whose log has its prompts and responses |
-//! | status | `task_started`: `incomplete`; `task_complete`: `success`, unless it has an `error`, or there was an `error` and no answer; `turn_aborted`: `aborted`, with the reason `budget_limited` `error`; `error`: `error`; a log with none of them: `unknown` |
+//! | status | `task_started`: `incomplete`; `task_complete`: `success`, unless it has an `error`, or there was an `error` and no answer, or it has no `last_agent_message` and the last prompt or result got no response: versions before 0.145 do not log the error (32 of 37 such tasks; the other 12 tasks without that message are plans and compactions); `turn_aborted`: `aborted`, with the reason `budget_limited` `error`; `error`: `error`; a log with none of them: `unknown` |
 //!
 //! *Exact*: tokens. The last total equals the sum of `last_token_usage` over events with a larger total in 41 of 42 files; in one,
 //! a response was interrupted before its event was written, and only the total includes it. Repeated totals are not responses
@@ -89,7 +89,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
             2
         }
         // Before the envelope.
-        "" if probe.has_all(&["id", "timestamp", "instructions"]) || probe.has("record_type") => 2,
+        "" if probe.has_all(&["id", "timestamp", "instructions"]) || probe.text("record_type") == "state" => 2,
         "function_call" | "function_call_output" if probe.has("call_id") => 2,
         _ => 0,
     }
@@ -154,7 +154,7 @@ impl Rollout {
             thread.meta(&meta);
             return RecordKind::Known;
         }
-        if thread.is_copied(record.ordinal.get()) {
+        if thread.is_copied(record) {
             return thread.copied(record);
         }
         match (record.kind.as_str(), &record.payload) {

@@ -180,6 +180,20 @@ pub(super) fn is_rejection(text: &str) -> bool {
     })
 }
 
+/// Whether the client answered in place of a tool that the user stopped: "aborted by user after 7.4s", for tools of the shell after a
+/// line with the time.
+pub(super) fn is_abort(output: Raw<'_>) -> bool {
+    /// A longer output is one of the tool.
+    const LONGEST: usize = 100;
+    if output.0.len() > LONGEST {
+        return false;
+    }
+    let text = output.text();
+    let after_time = text.split_once('\n').filter(|(first, _)| first.starts_with("Wall time")).map(|(_, rest)| rest);
+    let message = after_time.unwrap_or(&text);
+    message.starts_with("aborted by user") || message.trim_end() == "aborted"
+}
+
 /// Whether the client answered in place of a tool that could not run.
 pub(super) fn is_failure(text: &str) -> bool {
     const BEGINNINGS: [&str; 9] = [

@@ -33,6 +33,12 @@ pub(super) struct State {
     pub(super) is_imported: bool,
     /// The id of the current task, after a space. Empty in versions without ids of tasks.
     pub(super) task: String,
+    /// Whether the id of the current task is unique, so that no other thread has a task with it, except a copy.
+    pub(super) has_unique_task: bool,
+    /// Whether a task was started so far.
+    pub(super) has_task: bool,
+    /// Whether the last prompt or result of the current task has no response yet.
+    pub(super) is_waiting: bool,
     /// Whether the totals may continue those of another file.
     pub(super) continues: bool,
     /// Whether the current task met an error.

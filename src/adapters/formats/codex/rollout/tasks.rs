@@ -11,6 +11,7 @@ use crate::adapters::shared::builder::brief;
 use crate::base::time::Time;
 use crate::json::fields::Maybe;
 use crate::json::lines::Line;
+use crate::model::errors::ErrorKind;
 use crate::model::session::{EventKind, Identity, Status};
 
 /// How the prompts begin with which the extension for VS Code asks for the title of a task, in a thread of its own.
@@ -26,6 +27,7 @@ impl Thread {
     /// A prompt, from an event, or from an item with the id `item`. Programs write the prompts of agents that they start.
     pub(super) fn prompted(&mut self, text: &str, item: Option<&str>, time: Option<Time>) {
         self.state.open.asked(time, true);
+        self.state.is_waiting = true;
         self.is_program |= self.is_of_extension && TITLES.iter().any(|it| text.starts_with(it));
         if self.is_program || self.state.is_imported || is_heartbeat(text) {
             self.builder.prompted_by_program();
@@ -62,6 +64,10 @@ impl Thread {
         if let Some(id) = task.turn_id.some() {
             self.state.task.extend([" ", id]);
         }
+        // A number could be that of a task of another thread.
+        self.state.has_unique_task = task.turn_id.some().is_some_and(|id| !id.bytes().all(|it| it.is_ascii_digit()));
+        self.state.has_task = true;
+        self.state.is_waiting = false;
         self.has_ends = true;
         self.state.is_failed = false;
         self.state.forms.clear();
@@ -86,7 +92,10 @@ impl Thread {
         }
         // Older versions log an error by an event. The task ends after it as well, without an answer.
         let is_answered = error.is_none() && task.last_agent_message.is_some();
-        if !self.state.is_failed || is_answered {
+        if error.is_none() && !is_answered && self.state.is_waiting && !self.state.is_failed {
+            // Codex does not log every error. The request failed that would have answered the prompt or the result.
+            self.builder.fail_as(ErrorKind::Other, "");
+        } else if !self.state.is_failed || is_answered {
             self.builder.succeed();
         }
         self.task_took(task.duration_ms);

@@ -50,6 +50,8 @@ pub(super) struct Thread {
     pub(super) own_from: Option<i64>,
     /// Whether a program writes its prompts.
     pub(super) is_program: bool,
+    /// Whether another thread started it with a copy of its own records.
+    pub(super) is_forked_agent: bool,
     /// Whether an editor's extension runs it besides the threads of the user.
     pub(super) is_of_extension: bool,
     /// The role of an agent that another one started.
@@ -69,6 +71,7 @@ impl Thread {
             state: State::default(),
             own_from: None,
             is_program: false,
+            is_forked_agent: false,
             is_of_extension: false,
             role: None,
             typed: Vec::new(),
@@ -101,6 +104,7 @@ impl Thread {
             }
             Payload::UserMessage(it) => self.prompted(it.message.as_str(), None, time),
             Payload::AgentMessage(it) => {
+                self.state.is_waiting = false;
                 if self.builder.keeps_text() {
                     self.builder.set_answer(it.message.as_str());
                 }

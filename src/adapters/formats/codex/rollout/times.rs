@@ -18,13 +18,24 @@ impl Thread {
     pub(super) fn time_of_item(&mut self, item: &Payload<'_>, time: Option<Time>) {
         match item {
             Payload::Message(message) => match message.role.as_str() {
-                "assistant" => self.state.open.item(time),
+                "assistant" => self.answered(time),
                 "user" => self.state.open.asked(time, true),
                 _ => {}
             },
-            Payload::CallOutput(_) => self.state.open.asked(time, false),
-            _ => self.state.open.item(time),
+            Payload::CallOutput(_) => {
+                self.state.open.asked(time, false);
+                self.state.is_waiting = true;
+            }
+            // The message of another agent.
+            Payload::AgentMessage(_) => self.state.open.item(time),
+            _ => self.answered(time),
         }
+    }
+
+    /// An item of a response.
+    fn answered(&mut self, time: Option<Time>) {
+        self.state.open.item(time);
+        self.state.is_waiting = false;
     }
 
     /// The duration of a task is that of its response, if it has only one: no other one waits for its count.

@@ -50,10 +50,12 @@ impl Thread {
         let spent = records.first().map_or(spent, |own| spent.merged_if(own.tokens));
         let counted = Counted { window: info.model_context_window.get(), line: line.number, time };
         let (root, task, known) = (&self.root, &self.state.task, self.builder.session.turns.len());
+        let is_unique = self.state.has_unique_task;
         let index = self.state.next.add(&mut self.builder, spent, counted, |builder, reached, calls| {
-            // A replay contains the same calls and tasks; another thread with equal totals does not.
+            // A replay contains the same task; another thread with equal totals does not. Without a unique id of the task, the calls
+            // distinguish them. Some replays contain none of the calls, so that calls do not count where the id suffices.
             let mut hash = XxHash3_64::new();
-            for call in calls {
+            for call in calls.iter().filter(|_| !is_unique) {
                 hash.write(builder.session.tool_calls[*call].call_id.as_bytes());
             }
             let mut name = String::with_capacity(128);
@@ -63,6 +65,8 @@ impl Thread {
             Identity::Thread(root.clone(), name.into())
         });
         if index >= known {
+            // A response without items, as far as they are logged, answers what was asked before it.
+            self.state.is_waiting &= self.state.open.is_answering();
             let (ended_at, latency_ms) = self.state.open.counted(time, self.history_until());
             self.builder.session.turns[index].end_at(ended_at, latency_ms);
         }
@@ -127,6 +131,7 @@ impl Thread {
         };
         turn.details_mut().record = Some(name);
         self.state.next.describe(&mut turn, tokens, Counted { window: None, line: line.number, time });
+        self.state.is_waiting &= self.state.open.is_answering();
         let recorded = Recorded { id, name, tokens, turn, calls: self.state.next.calls.len() };
         if self.state.compacting.remove(&recorded.id) {
             self.compaction(recorded);

@@ -30,6 +30,9 @@ mod stated;
 /// `remote_command`, `user_abort`.
 const CREDIT_LIMIT: &str = "autopilot_credit_limit";
 
+/// Types of errors that end no turn: a server of MCP did not start, or the list of models could not be loaded.
+const SIDE_ERRORS: [&str; 2] = ["mcp", "model"];
+
 /// A subagent that messages or calls belong to.
 #[derive(Debug, Clone, Default)]
 struct Agent {
@@ -369,7 +372,7 @@ impl Session {
             "context_limit" => ErrorKind::ContextOverflow,
             _ => errors::classify(data.status_code.whole(), &format!("{} {message}", data.error_code.as_str())),
         };
-        if self.agent(record).is_none() {
+        if self.agent(record).is_none() && !SIDE_ERRORS.contains(&kind) {
             self.builder.fail_as(error_kind, message);
         }
         let event = self.builder.event(EventKind::Error, At { line: line.number, time: record.timestamp.0 });
