@@ -16,7 +16,8 @@ fn parse(text: &str) -> Vec<SessionResult> {
 }
 
 /// The program itself gives the ids, or the log has another id of each call.
-const OWN_IDS: [&str; 4] = ["codex-exec", "cursor-transcript", "antigravity-transcript", "mini-swe-agent"];
+const OWN_IDS: [&str; 5] =
+    ["codex-exec", "cursor-transcript", "antigravity-transcript", "mini-swe-agent", "claude-managed-events"];
 
 /// Calls, failed calls and changed files.
 fn counted(sessions: &[SessionResult]) -> [usize; 3] {

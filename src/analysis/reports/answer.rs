@@ -23,6 +23,11 @@ pub struct Answer {
     pub judged: Option<Judged>,
 }
 
+/// The columns of a change: its direction, and the means before and after it.
+pub(super) const RESULT: &str = "result";
+pub(super) const BEFORE: &str = "before";
+pub(super) const AFTER: &str = "after";
+
 impl Answer {
     /// Whether it compares pass rates of sessions with and without a skill.
     pub fn compares_skills(&self) -> bool {
@@ -33,8 +38,8 @@ impl Answer {
     /// Whether the means of a change differ in the other direction than its ranks, as of a few sessions that cost much more than others.
     pub fn has_opposite_means(&self) -> bool {
         let number = |name: &str| self.rows.column(name).ok()?.f64().ok();
-        let result = self.rows.column("result").ok().and_then(|column| column.str().ok());
-        let (Some(result), Some(before), Some(after)) = (result, number("before"), number("after")) else {
+        let result = self.rows.column(RESULT).ok().and_then(|column| column.str().ok());
+        let (Some(result), Some(before), Some(after)) = (result, number(BEFORE), number(AFTER)) else {
             return false;
         };
         result.iter().zip(before.iter().zip(after.iter())).any(|(result, means)| match (result, means) {

@@ -8,7 +8,7 @@ use super::formulas::{
 };
 use super::health::Health;
 use super::limits::Limits;
-use super::own_rows::{Errors, Reconcile};
+use super::own_rows::{Errors, LOGGED_AT, Reconcile};
 use super::spec::{Body, Groups, Report};
 use super::trends::Trends;
 use crate::analysis::agents::{self, Agents};
@@ -297,7 +297,7 @@ pub static REPORTS: &[Report] = &[
                     let message =
                         col(events::MESSAGE).str().replace_all(lit(r"\s+"), lit(" "), false).str().head(lit(120));
                     // The order of rows depends on the order of ingests: times and texts do not.
-                    let order = [col(events::OCCURRED_AT), col(events::MESSAGE)];
+                    let order = [col(LOGGED_AT), col(events::MESSAGE)];
                     message.sort_by(order, SortMultipleOptions::default()).drop_nulls().last()
                 }),
             ],

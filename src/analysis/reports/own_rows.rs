@@ -50,13 +50,18 @@ impl ReportRows for Reconcile {
     }
 }
 
+/// The time in the log. Unlike `occurred_at`, it is not the start of the session where the log has no time.
+pub(super) const LOGGED_AT: &str = "logged_at";
+
 /// The columns of [`problems`].
 const OF_ERRORS: &[&str] = &[
     turns::RUNTIME,
     turns::SESSION_ID,
     turns::FORMAT,
     turns::AGENT,
+    turns::IS_SUBAGENT,
     turns::OCCURRED_AT,
+    LOGGED_AT,
     turns::DAY,
     events::KIND,
     events::CODE,
@@ -84,13 +89,16 @@ fn key() -> [Expr; 2] {
 
 /// Events that are problems, and a row for each failed session without an error event. See docs/reports.md#errors.
 fn problems(tables: &Frames) -> PolarsResult<LazyFrame> {
-    let columns = |kind: Expr, code: &str, message: &str, time: &str| {
+    let columns = |kind: Expr, code: &str, message: &str, time: &str, is_subagent: Expr| {
         let [runtime, session] = key();
         let day = col(time).dt().date().alias(events::DAY);
+        let logged_at = col(time).alias(LOGGED_AT);
         let time = col(time).alias(turns::OCCURRED_AT);
+        let is_subagent = is_subagent.alias(turns::IS_SUBAGENT);
         let kind = kind.alias(events::KIND);
         let (code, message) = (col(code).alias(events::CODE), col(message).alias(events::MESSAGE));
-        [runtime, session, col(turns::FORMAT), col(turns::AGENT), time, day, kind, code, message]
+        let (format, agent) = (col(turns::FORMAT), col(turns::AGENT));
+        [runtime, session, format, agent, is_subagent, time, logged_at, day, kind, code, message]
     };
     let is_error = col(events::KIND).eq(lit("error"));
     let is_problem =
@@ -98,13 +106,19 @@ fn problems(tables: &Frames) -> PolarsResult<LazyFrame> {
     let events = tables.table(events::TABLE);
     let failed = tables.table(sessions::TABLE).filter(col(sessions::STATUS).eq(lit("error")));
     let without_event = failed.join(events.clone().filter(is_error), key(), key(), JoinType::Anti.into());
-    let without_event =
-        without_event.select(columns(lit("error"), sessions::ERROR_KIND, sessions::ERROR_MESSAGE, sessions::ENDED_AT));
+    let without_event = without_event.select(columns(
+        lit("error"),
+        sessions::ERROR_KIND,
+        sessions::ERROR_MESSAGE,
+        sessions::ENDED_AT,
+        lit(false),
+    ));
     let events = events.filter(is_problem).select(columns(
         col(events::KIND),
         events::CODE,
         events::MESSAGE,
         events::OCCURRED_AT,
+        col(events::IS_SUBAGENT),
     ));
     concat([events, without_event], UnionArgs::default())
 }

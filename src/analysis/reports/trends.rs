@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use polars::prelude::*;
 
-use super::answer::Answer;
+use super::answer::{AFTER, Answer, BEFORE, RESULT};
 use super::listing::listed;
 use super::options::Options;
 use super::spec::List;
@@ -54,7 +54,7 @@ impl List for Trends {
 
     /// What changed is the question: the result is also in the numbers before and after.
     fn roles(&self) -> Roles<'static> {
-        Roles { names: Some(1), sentences: &["changed"], least: &["sessions", "result"], ..Roles::default() }
+        Roles { names: Some(1), sentences: &["changed"], least: &["sessions", RESULT], ..Roles::default() }
     }
 
     fn run(&self, tables: &Frames, options: &Options) -> Result<Answer, Error> {
@@ -265,12 +265,12 @@ fn frame(by: &[String], lines: &[Line<'_>], facts: &HashMap<Key, Facts>) -> Pola
         .collect();
     columns.extend([
         Column::new("measure".into(), lines.iter().map(|line| line.sequence.measure).collect::<Vec<_>>()),
-        Column::new("result".into(), lines.iter().map(|line| line.result).collect::<Vec<_>>()),
+        Column::new(RESULT.into(), lines.iter().map(|line| line.result).collect::<Vec<_>>()),
         time("changed_at", |change| change.at)?,
         time("earliest_at", |change| change.between.0)?,
         time("latest_at", |change| change.between.1)?,
-        float("before", |line| line.before),
-        float("after", |line| line.after),
+        float(BEFORE, |line| line.before),
+        float(AFTER, |line| line.after),
         Column::new("changed".into(), lines.iter().map(|line| changed(line, facts)).collect::<Vec<_>>()),
         Column::new("sessions".into(), counts),
         float("p_value", |line| line.p_value),
