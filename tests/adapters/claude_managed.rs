@@ -201,6 +201,14 @@ fn a_thread_of_a_subagent_belongs_to_its_session() {
         let of_agent = tables.turns.iter().filter(|row| row.turn.is_subagent && row.grain == Grain::Turn);
         assert_eq!(of_agent.map(|row| row.turn.agent_id.as_deref()).collect::<Vec<_>>(), [Some("sthr_b")]);
     }
+    // The log of the session names it, and that of the subagent does not. A third one is the beginning of the first.
+    let named = format!("{OBJECT}}}\n{main}");
+    let cut = main.lines().take(5).collect::<Vec<_>>().join("\n");
+    for logs in [vec![&named, &child], vec![&child, &named], vec![&named, &cut, &child], vec![&child, &cut, &named]] {
+        let tables = tables(&logs);
+        let found: Vec<_> = rows(&tables).into_iter().map(|(id, tokens, _, counts)| (id, tokens, counts[0])).collect();
+        assert_eq!(found, [("sesn_1", Some(45), Some(3))], "{logs:?}");
+    }
 }
 
 #[test]
@@ -211,7 +219,7 @@ fn the_last_status_decides() {
         events.extend(more.iter().cloned());
         let session = sessions(&events.join("\n")).swap_remove(0);
         let kinds: Vec<EventKind> = session.events.iter().map(|it| it.kind).collect();
-        (session.status, session.error_kind.map(|it| it.as_str()), kinds)
+        (session.status, session.error_kind.map(agentlogs::model::errors::ErrorKind::as_str), kinds)
     };
     let running = event(20, "session.status_running", "");
     let interrupt = |number| event(number, "user.interrupt", "");

@@ -252,9 +252,14 @@ fn calls_that_the_user_stopped_are_cancelled() {
     let after = r#""aborted by user after 7.4s""#;
     let list = r#"[{"type":"input_text","text":"aborted by user after 7.4s"}]"#;
     let ended = r#"{"type":"exec_command_end","call_id":"a","exit_code":-1,"status":"failed"}"#;
+    // A program that prints the word.
+    let call = r#"{"type":"function_call","name":"exec_command","call_id":"a","arguments":"{\"cmd\":\"status\"}"}"#;
+    let succeeded = r#"{"type":"exec_command_end","call_id":"a","exit_code":0,"status":"completed"}"#;
+    let printed = Log::of(r#""id":"t""#).start().response(call).event(succeeded);
     for (log, status) in [
         (function("exec_command", r#"{\"cmd\":\"npm test\"}"#, after), CallStatus::Cancelled),
         (function("exec_command", r#"{\"cmd\":\"npm test\"}"#, after).event(ended), CallStatus::Cancelled),
+        (printed.response(&output("function_call_output", r#""aborted""#)), CallStatus::Ok),
         (function("shell_command", "{}", r#""Wall time: 6.4 seconds\naborted by user""#), CallStatus::Cancelled),
         (function("write_stdin", r#"{\"session_id\":7}"#, after), CallStatus::Cancelled),
         (function("mcp__s__t", "{}", after), CallStatus::Cancelled),

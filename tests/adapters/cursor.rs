@@ -39,7 +39,7 @@ fn input_that_may_include_cached_tokens_is_a_lower_bound() {
         let usage = r#"{"inputTokens":1000,"outputTokens":9,"cacheReadTokens":900,"cacheWriteTokens":0}"#;
         let tables = tables(&[[INIT, &call, &result(1, usage)].join("\n")]);
         let row = &tables.sessions[0];
-        (row.tokens.total(), row.usage.as_str(), row.usage_reason.map(|reason| reason.as_str()))
+        (row.tokens.total(), row.usage.as_str(), row.usage_reason.map(agentlogs::model::tables::UsageReason::as_str))
     };
     assert_eq!(state(1_772_704_800_000), (Some(1009), "lower_bound", Some("under_reports")));
     assert_eq!(state(1_790_850_000_000), (Some(1909), "exact", None));

@@ -122,6 +122,25 @@ fn a_recording_beside_its_session_adds_nothing() {
     }
 }
 
+/// Of two runs in one file, the second total is smaller: it is no running total, so that the largest one is not all.
+#[test]
+fn a_total_that_falls_is_no_running_total() {
+    let log = |tokens: [i64; 2]| {
+        let run = |input: i64| {
+            let init = json!({"type": "system", "subtype": "init", "session_id": FIRST, "tools": [], "model": "claude-sonnet-4-5", "reasoning_effort": "low"});
+            let usage = json!({"input_tokens": input, "output_tokens": 10});
+            let end = json!({"type": "completion", "finalText": "Done.", "session_id": FIRST, "usage": usage});
+            format!("{init}\n{end}\n")
+        };
+        let path = "/recorded/a.jsonl";
+        let sessions = sessions_at(path, &tokens.map(run).concat());
+        let tables = reconciled(vec![Source { sessions, path: path.to_owned(), ..Source::default() }]);
+        (tables.sessions[0].tokens.total(), tables.sessions[0].usage.as_str())
+    };
+    assert_eq!(log([100, 150]), (Some(160), "exact"));
+    assert_eq!(log([150, 100]), (Some(160), "lower_bound"));
+}
+
 /// The settings have the total of all runs.
 #[test]
 fn settings_contain_the_total_of_a_recording() {

@@ -10,6 +10,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet};
 use super::conversions::{are_conversions, beginnings_of_conversions, conversions_with_other_names};
 use super::proxied::proxied_with_their_session;
 use super::runs::{runs_in_other_runs, runs_without_an_id};
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
 use crate::ledger::views::{View, view};
@@ -49,6 +50,8 @@ pub(in crate::ledger) fn join_sessions(sessions: &mut Sessions) -> HashMap<Sessi
 fn defer_to_longer_log(part: &mut SessionPart, joined: &[SessionPart]) {
     let Some(longest) = joined.iter().max_by_key(|part| part.row_count()) else { return };
     if matches!(view(part), View::Conversion | View::Proxied | View::Summary)
+        // The log of a subagent is no beginning of that of its session.
+        || is_of_subagents(&part.session)
         || Records::of(joined).have_responses(&part.session)
     {
         return;
@@ -58,19 +61,31 @@ fn defer_to_longer_log(part: &mut SessionPart, joined: &[SessionPart]) {
 }
 
 /// Logs that were cut before the record that states the id of their session, each with the session of a complete log that has a record
-/// in common with it: the name of a file may give its id to several recordings.
+/// in common with it: the name of a file may give its id to several recordings. So are logs of subagents that the session names.
 fn cut_before_their_id(sessions: &Sessions) -> Vec<(SessionKey, SessionKey)> {
     let mut cut = Vec::new();
     for (key, parts) in sessions {
         for id in parts.iter().filter_map(|part| part.session.id_if_cut.as_ref()) {
             let of_copy = (key.0.clone(), id.clone());
             let copies = sessions.get(&of_copy).filter(|_| of_copy != *key);
-            if copies.is_some_and(|copies| Records::of(parts).have_any_of(copies)) {
+            if copies.is_some_and(|copies| Records::of(parts).have_any_of(copies) || are_of_subagents(copies, parts)) {
                 cut.push((of_copy, key.clone()));
             }
         }
     }
     cut
+}
+
+/// Whether all responses of some logs are those of subagents that the session of `parts` names.
+fn are_of_subagents(logs: &[SessionPart], parts: &[SessionPart]) -> bool {
+    let is_named = |agent: &Symbol| parts.iter().any(|part| part.session.subagents.contains(agent));
+    logs.iter().all(|log| is_of_subagents(&log.session))
+        && logs.iter().flat_map(|log| &log.session.turns).all(|turn| turn.agent_id.as_ref().is_some_and(is_named))
+}
+
+/// Whether a log has responses, all of subagents.
+fn is_of_subagents(session: &SessionResult) -> bool {
+    !session.turns.is_empty() && session.turns.iter().all(|turn| turn.is_subagent)
 }
 
 /// Logs that were recognised as the format of another runtime, because they are only the beginning of a log. A longer

@@ -146,7 +146,7 @@ impl Owners {
     }
 
     /// Of the sessions that own responses of a session, the one that began last. `None` if that is unknown, if a response has a time, or
-    /// if it began after the session.
+    /// if it did not begin before the session.
     fn last_owner_without_times(
         &self,
         session: usize,
@@ -162,7 +162,7 @@ impl Owners {
         let last = owners.iter().copied().max_by_key(|owner| self.starts[*owner])?;
         let is_before = |owner: usize| self.starts[owner].is_some() && self.starts[owner] < self.starts[last];
         let is_last = owners.iter().all(|owner| *owner == last || is_before(*owner));
-        let began_first = self.starts[last].zip(self.starts[session]).is_none_or(|(owner, own)| owner <= own);
+        let began_first = self.starts[last].zip(self.starts[session]).is_some_and(|(owner, own)| owner <= own);
         (is_last && began_first).then_some(last)
     }
 

@@ -35,16 +35,23 @@ impl VisitorMut for Constants {
     }
 }
 
+/// Windows that are no aggregates, and whose value is that of a row.
+const WINDOWS: [&str; 4] = ["first_value", "last_value", "lag", "lead"];
+
 /// What is in the place of an aggregate or a window of a constant; `None` for other functions.
 fn of_constant(function: &Function) -> Result<Option<Expr>, String> {
     let name = function.name.to_string().to_ascii_lowercase();
-    let is_window = function.over.is_some() && ["first_value", "last_value"].contains(&name.as_str());
+    let is_window = function.over.is_some() && WINDOWS.contains(&name.as_str());
     if !(is_window || is_aggregate(function)) {
         return Ok(None);
     }
     let arguments = arguments_of(function);
+    // A window has its own count, that of the same rows.
+    let count = count_of_rows(function);
     let Some(value) = function.within_group.first().map(|order| &order.expr).or(arguments.first().copied()) else {
-        return Ok(None);
+        // `COUNT(*)` with a filter that is a constant.
+        let is_count = name == "count" && function.filter.as_ref().is_some_and(|filter| is_constant(filter));
+        return Ok(if is_count { parsed(&count) } else { None });
     };
     if !is_constant(value) {
         return Ok(None);
@@ -53,14 +60,12 @@ fn of_constant(function: &Function) -> Result<Option<Expr>, String> {
         &function.args,
         FunctionArguments::List(list) if list.duplicate_treatment == Some(DuplicateTreatment::Distinct)
     );
-    // A window has its own count, that of the same rows.
-    let count = count_of_rows(function);
     let if_any = |result: &str| format!("CASE WHEN {count} > 0 THEN {result} END");
     let sql = match name.as_str() {
         "count" if is_distinct => {
             format!("CASE WHEN {count} > 0 AND ({value}) IS NOT NULL THEN 1 ELSE 0 END")
         }
-        "count" => return Ok(None),
+        "count" => format!("CASE WHEN ({value}) IS NOT NULL THEN {count} ELSE 0 END"),
         "sum" | "total" if !is_distinct => if_any(&format!("({value}) * {count}")),
         "avg" => if_any(&format!("CAST({value} AS DOUBLE)")),
         "sum" | "total" | "min" | "max" | "first" | "last" | "first_value" | "last_value" | "median"
@@ -76,20 +81,14 @@ fn is_constant(expr: &Expr) -> bool {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => {
             ControlFlow::Break(())
         }
-        Expr::Function(function)
-            if function.over.is_some()
-                || is_aggregate(function)
-                || function.name.to_string().eq_ignore_ascii_case("random") =>
-        {
-            ControlFlow::Break(())
-        }
+        Expr::Function(function) if function.over.is_some() || is_aggregate(function) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
     visited.is_continue() && !contains_query(expr)
 }
 
-/// `COUNT(*)` with the filter and the window of a function.
-fn count_of_rows(function: &Function) -> Function {
+/// `COUNT(*)` with the filter and the window of a function. A filter that is a constant is a condition of the count.
+fn count_of_rows(function: &Function) -> String {
     let mut count = Function {
         name: ObjectName::from(vec![Ident::new("COUNT")]),
         within_group: Vec::new(),
@@ -101,5 +100,8 @@ fn count_of_rows(function: &Function) -> Function {
         list.duplicate_treatment = None;
         list.clauses.clear();
     }
-    count
+    match count.filter.take_if(|filter| is_constant(filter)) {
+        Some(filter) => format!("(CASE WHEN {filter} THEN {count} ELSE 0 END)"),
+        None => count.to_string(),
+    }
 }

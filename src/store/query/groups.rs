@@ -10,7 +10,7 @@ use sqlparser::ast::{
 
 use super::explained::no_function;
 use super::names::{canonical_name, contains_aggregate, is_aggregate, output_names};
-use super::scope::{Relation, column_name};
+use super::scope::{Relation, column_name, factors};
 use super::visit::{visit_mut, visit_own_mut};
 
 /// Rewrites a SELECT with groups or aggregates, and the order of its query. These are the tables of its FROM.
@@ -49,7 +49,9 @@ pub(super) fn rewrite_groups(
     }
     let mut having = select.having.take();
     if let Some(having) = &mut having {
-        lift.insert_aliases(having, relations);
+        // A subquery without a name may have any column.
+        let has_unnamed = select.from.iter().flat_map(factors).count() > relations.len();
+        lift.insert_aliases(having, relations, has_unnamed);
         lift.lift(having)?;
     }
     for window in &mut select.named_window {
@@ -203,6 +205,8 @@ fn keys_of(written: &[Expr], select: &Select, relations: &[Relation]) -> Result<
 struct InsertAliases<'a> {
     lift: &'a Lift,
     relations: &'a [Relation],
+    /// Whether there are other tables, of which nothing is known.
+    has_unnamed: bool,
     /// The number of aggregates around the present expression.
     aggregates: usize,
 }
@@ -212,7 +216,7 @@ impl InsertAliases<'_> {
     fn is_column(&self, name: &Ident) -> bool {
         let can_be_of = |it: &Relation| it.columns.as_ref().is_none_or(|columns| columns.contains(&name.value));
         self.lift.keys.iter().any(|(key, _)| column_name(key) == Some(name))
-            || self.aggregates > 0 && self.relations.iter().any(can_be_of)
+            || self.aggregates > 0 && (self.has_unnamed || self.relations.iter().any(can_be_of))
     }
 }
 
@@ -261,8 +265,8 @@ impl Lift {
     }
 
     /// Puts the expressions of aliases in their place, which HAVING may use. Within an aggregate, a name is first that of a column.
-    fn insert_aliases(&self, having: &mut Expr, relations: &[Relation]) {
-        let mut inserted = InsertAliases { lift: self, relations, aggregates: 0 };
+    fn insert_aliases(&self, having: &mut Expr, relations: &[Relation], has_unnamed: bool) {
+        let mut inserted = InsertAliases { lift: self, relations, has_unnamed, aggregates: 0 };
         // It never breaks.
         let _: Result<(), String> = visit_mut(having, &mut inserted);
     }

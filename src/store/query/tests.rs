@@ -381,6 +381,23 @@ fn aggregates_of_constants_are_those_of_the_rows() {
         ("SELECT (SELECT SUM(1) FROM tool_calls) AS a, SUM((SELECT 2)) AS b FROM sessions", "4,6"),
         ("SELECT SUM(1) AS a, MAX(5) AS b", "1,5"),
         ("SELECT STDDEV(1) AS a FROM tool_calls", "STDDEV(1): stddev of a constant is not supported…"),
+        ("SELECT LAG(1) OVER (ORDER BY tool) AS a FROM tool_calls", "LAG(1) OVER (ORDER BY tool): lag of a constant…"),
+        (
+            "SELECT COUNT(1+1) AS a, COUNT(-1) AS b, COUNT(CASE WHEN TRUE THEN 1 END) AS c, COUNT(NULL) AS d, COUNT(CAST(1 AS INTEGER)) AS e FROM tool_calls",
+            "4,4,4,0,4",
+        ),
+        (
+            "SELECT runtime, COUNT(1+1) OVER (PARTITION BY runtime) AS n FROM sessions ORDER BY runtime",
+            "codex,2;codex,2;pi,1",
+        ),
+        (
+            "SELECT runtime, COUNT(*) FILTER (WHERE TRUE) AS a, SUM(1) FILTER (WHERE 1 = 1) AS b, COUNT(*) FILTER (WHERE 1 = 2) AS c FROM tool_calls GROUP BY runtime ORDER BY a",
+            "pi,1,1,0;codex,3,3,0",
+        ),
+        (
+            "SELECT r, SUM(k) AS k FROM (SELECT runtime AS r, tokens AS k FROM tool_calls) GROUP BY r HAVING SUM(k) > 5",
+            "codex,12",
+        ),
         ("SELECT 2 WHERE 1 = 0", ""),
         ("SELECT 1 AS x UNION ALL SELECT 2 WHERE 1 = 0", "1"),
         ("SELECT (SELECT 1 WHERE 1 = 0) IS NULL AS x", "true"),

@@ -34,7 +34,7 @@
 //! the same protocol are read as well. Not read: the text of the stream itself (`data: …`). Events in descending order are read
 //! correctly only if they are in one list of a document.
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use self::containers::{Item, items_of};
 use self::records::Record;
@@ -84,6 +84,8 @@ struct Events {
     current: Option<String>,
     /// The key of each session that its events did not name at first.
     keys: HashMap<String, String>,
+    /// The keys of the sessions that have a name.
+    named: HashSet<String>,
     /// The id in the path.
     id_of_path: Option<String>,
 }
@@ -99,6 +101,7 @@ impl Fold for Events {
             sessions: Sessions::new(),
             current: None,
             keys: HashMap::new(),
+            named: HashSet::new(),
             id_of_path: id_of_path.map(str::to_owned),
         }
     }
@@ -135,7 +138,7 @@ impl Events {
         let key = match (stated, self.current.take()) {
             (Some(id), current) => match (self.keys.get(id), current) {
                 (Some(key), _) => key.clone(),
-                (None, Some(current)) if !self.keys.values().any(|key| *key == current) => current,
+                (None, Some(current)) if !self.named.contains(&current) => current,
                 (None, _) => id.to_owned(),
             },
             (None, Some(current)) => current,
@@ -143,6 +146,7 @@ impl Events {
         };
         if let Some(id) = stated.or(Some(key.as_str()).filter(|key| key.starts_with(SESSION_ID))) {
             self.keys.entry(id.to_owned()).or_insert_with(|| key.clone());
+            self.named.insert(key.clone());
         }
         self.current = Some(key.clone());
         key

@@ -24,9 +24,11 @@
 //!
 //! Beside the session that Droid keeps, a recording has only its total. That is taken for a running total of the session, as
 //! `tokenUsage` of the settings is: of both, and of several recordings, the largest counts. *Unknown*: tokens of a response; what
-//! `usage` contains after `--session-id`: if it began at 0 there, only the largest run would count where the settings are absent; cost.
+//! `usage` contains after `--session-id`: if it began at 0 there, only the largest run counts where the settings are absent, and if a total
+//! is smaller than one before in its file, the session is a lower bound; cost.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -208,7 +210,9 @@ impl Fold for Stream {
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        self.processes.into_iter().map(Process::finish).collect()
+        let mut sessions: Vec<SessionResult> = self.processes.into_iter().map(Process::finish).collect();
+        mark_totals_that_fall(&mut sessions);
+        sessions
     }
 }
 
@@ -318,6 +322,24 @@ impl Process {
         }
         session.recording = Some(self.hashes);
         session
+    }
+}
+
+/// A running total does not fall: if one of a session is smaller than one before, it began at 0, and the largest one is not all.
+fn mark_totals_that_fall(sessions: &mut [SessionResult]) {
+    let mut largest: BTreeMap<String, i64> = BTreeMap::new();
+    let mut fallen = BTreeSet::new();
+    for session in &*sessions {
+        let known = largest.entry(session.session_id.clone()).or_default();
+        for tokens in session.totals.iter().filter_map(|total| total.tokens().total()) {
+            if tokens < *known {
+                fallen.insert(session.session_id.clone());
+            }
+            *known = tokens.max(*known);
+        }
+    }
+    for session in sessions.iter_mut().filter(|session| fallen.contains(&session.session_id)) {
+        session.totals.iter_mut().for_each(|total| total.is_minimum = true);
     }
 }
 

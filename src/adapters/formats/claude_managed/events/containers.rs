@@ -98,7 +98,7 @@ impl<'a> Found<'a> {
         let Some(added) = self.items.get_mut(before..) else { return };
         let mut times = added.iter().filter_map(|item| item.event.processed_at.0);
         let first = times.next();
-        if times.last().is_some_and(|last| Some(last) < first) {
+        if times.next_back().is_some_and(|last| Some(last) < first) {
             added.reverse();
         }
     }

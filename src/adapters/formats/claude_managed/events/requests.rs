@@ -1,5 +1,7 @@
 //! The requests of each thread that are under way: which calls belong to which response, and how long it took.
 
+use std::collections::BTreeMap;
+
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 
@@ -9,16 +11,15 @@ pub(super) type Thread = Option<Symbol>;
 /// The requests of all threads.
 #[derive(Default)]
 pub(super) struct Requests {
-    /// Those that began and have not ended.
-    open: Vec<Request>,
+    /// The one of each thread that began and has not ended.
+    open: BTreeMap<Thread, Request>,
     /// Calls of responses that have not ended.
-    calls: Vec<(Thread, usize)>,
+    calls: BTreeMap<Thread, Vec<usize>>,
     /// The last response of each thread.
-    last: Vec<(Thread, usize)>,
+    last: BTreeMap<Thread, usize>,
 }
 
 struct Request {
-    thread: Thread,
     /// The id of the event with which it began.
     id: String,
     began_at: Option<Time>,
@@ -27,39 +28,31 @@ struct Request {
 impl Requests {
     /// A request began. Returns whether the thread has one that never ended.
     pub(super) fn begin(&mut self, thread: Thread, id: &str, began_at: Option<Time>) -> bool {
-        let before = self.open.len();
-        self.open.retain(|request| request.thread != thread);
-        let has_unended = self.open.len() < before;
-        self.open.push(Request { thread, id: id.to_owned(), began_at });
-        has_unended
+        self.open.insert(thread, Request { id: id.to_owned(), began_at }).is_some()
     }
 
     /// A call of a response that may be under way. Returns the response if it has ended: some servers log calls after it.
     pub(super) fn call(&mut self, thread: Option<&Symbol>, call: usize) -> Option<usize> {
-        let is_open = self.open.iter().any(|request| request.thread.as_ref() == thread);
-        let last = self.last.iter().find(|(known, _)| known.as_ref() == thread).map(|(_, turn)| *turn);
-        let ended = last.filter(|_| !is_open);
+        let thread = thread.cloned();
+        let ended = self.last.get(&thread).copied().filter(|_| !self.open.contains_key(&thread));
         if ended.is_none() {
-            self.calls.push((thread.cloned(), call));
+            self.calls.entry(thread).or_default().push(call);
         }
         ended
     }
 
     /// A request ended that began with the event `id`. Returns when it began.
     pub(super) fn end(&mut self, thread: Option<&Symbol>, id: &str) -> Option<Time> {
-        let is_it = |request: &Request| request.thread.as_ref() == thread && (id.is_empty() || request.id == id);
-        let at = self.open.iter().position(is_it)?;
-        self.open.remove(at).began_at
+        let thread = thread.cloned();
+        self.open.get(&thread).filter(|request| id.is_empty() || request.id == id)?;
+        self.open.remove(&thread)?.began_at
     }
 
     /// The response of the request that just ended. Returns its calls.
     pub(super) fn answer(&mut self, thread: Option<&Symbol>, turn: usize) -> Vec<usize> {
-        self.last.retain(|(known, _)| known.as_ref() != thread);
-        self.last.push((thread.cloned(), turn));
-        let (own, others) =
-            std::mem::take(&mut self.calls).into_iter().partition(|(known, _)| known.as_ref() == thread);
-        self.calls = others;
-        let own: Vec<(Thread, usize)> = own;
-        own.into_iter().map(|(_, call)| call).collect()
+        let thread = thread.cloned();
+        let calls = self.calls.remove(&thread).unwrap_or_default();
+        self.last.insert(thread, turn);
+        calls
     }
 }

@@ -14,6 +14,10 @@ pub(super) struct Threads {
     stated: Thread,
     /// The threads that changed their status, in the order of the log, with the names of their agents.
     changed: Vec<(Symbol, Option<Symbol>)>,
+    /// Their positions.
+    positions: BTreeMap<Symbol, usize>,
+    /// The position of the first of them that is in no event as a subagent's.
+    first_unnamed: usize,
     /// The first thread, if the log is that of a subagent's.
     parent: Thread,
     /// The agents of subagents' threads.
@@ -26,10 +30,17 @@ pub(super) struct Threads {
 impl Threads {
     /// The thread of the log's own events: the first one that changed its status and that no other event names as a subagent's.
     fn own(&self) -> Option<&(Symbol, Option<Symbol>)> {
-        self.changed.iter().find(|(id, _)| match &self.stated {
-            Some(stated) => stated == id,
-            None => !self.names.contains_key(id),
-        })
+        let position = match &self.stated {
+            Some(stated) => *self.positions.get(stated)?,
+            None => self.first_unnamed,
+        };
+        self.changed.get(position)
+    }
+
+    fn find_first_unnamed(&mut self) {
+        while self.changed.get(self.first_unnamed).is_some_and(|(id, _)| self.names.contains_key(id)) {
+            self.first_unnamed += 1;
+        }
     }
 
     /// The thread of an event: `None` for the log's own one.
@@ -39,8 +50,10 @@ impl Threads {
 
     /// A thread changed its status. Returns whether it is the log's own one.
     pub(super) fn change(&mut self, id: &str, name: Option<&str>) -> bool {
-        if !id.is_empty() && self.changed.iter().all(|(known, _)| known != id) {
+        if !id.is_empty() && !self.positions.contains_key(id) {
+            self.positions.insert(Symbol::new(id), self.changed.len());
             self.changed.push((Symbol::new(id), name.map(Symbol::new)));
+            self.find_first_unnamed();
         }
         self.own().is_some_and(|(own, _)| own == id)
     }
@@ -82,6 +95,7 @@ impl Threads {
         if let Some(name) = name {
             *known = Symbol::new(name);
         }
+        self.find_first_unnamed();
         true
     }
 

@@ -99,7 +99,7 @@ impl Thread {
         };
         let status = match &end {
             // The event of a command that the user stopped states that it failed.
-            _ if is_aborted => CallStatus::Cancelled,
+            _ if is_aborted && known != CallStatus::Ok => CallStatus::Cancelled,
             // Known from an event.
             _ if known != CallStatus::Incomplete => known,
             // A call that wrote to a command, or waited for a script, has succeeded: the other call gets the end.
