@@ -82,9 +82,10 @@ fn claims(probe: &Probe<'_>) -> u32 {
         "tool_result" if probe.has_all(&["session_id", "value"]) || probe.has_all(&["session_id", "isError"]) => 6,
         "completion" if probe.has_all(&["finalText", "session_id"]) => 8,
         "reasoning" if probe.has_all(&["text", "session_id"]) => 2,
-        // Without the effort, a recording of Claude Code may begin with the same record.
+        // Without the effort and Droid's shell, a recording of Claude Code may begin with the same record.
         "system" if probe.has_all(&["subtype", "session_id", "tools", "model"]) && is_own() => {
-            if probe.has("reasoning_effort") { 3 } else { 1 }
+            let has_shell = memchr::memmem::find(probe.raw("tools").0, b"\"Execute\"").is_some();
+            if has_shell || probe.has("reasoning_effort") { 3 } else { 1 }
         }
         "result" if probe.has_all(&["subtype", "is_error", "duration_ms", "num_turns", "session_id"]) && is_own() => 3,
         _ => 0,
