@@ -62,7 +62,7 @@ fn what_is_no_file_is_left_alone() {
     assert_eq!((tables.sessions.len(), tables.sessions[0].tokens.total()), (1, Some(8)));
 }
 
-/// A directory that cannot be read is told of; what lies beside it is read. Root can read any directory.
+/// A directory that cannot be read is reported, and the files beside it are read. Root can read any directory.
 #[test]
 fn a_directory_that_cannot_be_read_is_reported() {
     let directory = tempfile::tempdir().unwrap();

@@ -4,14 +4,14 @@ use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::changes;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::Count;
-use crate::model::session::{CallStatus, Operation, Tokens};
+use crate::model::session::{CallStatus, ModelTotal, Operation, SessionResult, Tokens, Total};
 
-/// The key of the total of a session in its settings and in what the program prints: of equal keys the largest total counts. It is a
-/// running total of the session.
-pub(super) const TOTAL_KEY: &str = "settings";
+/// The key of the total of a session in its settings and in what the program prints: of equal keys the largest total counts.
+const TOTAL_KEY: &str = "settings";
 
 /// What the result of a cancelled call contains, after "Error: " or alone.
 const CANCELLATIONS: [&str; 2] = ["Tool execution cancelled by user", "Tool execution was interrupted"];
@@ -25,6 +25,19 @@ pub(super) fn tokens_of(counts: [Count; 2], cached: [Count; 2], thinking: Count,
     // An estimate can be more than the output of which it is a part.
     let reasoning = thinking.get().filter(|thinking| Some(*thinking) <= output);
     Tokens { input, output, cache_read, cache_write, reasoning, ..Tokens::UNKNOWN }
+}
+
+/// Adds a running total of the session, of its model.
+pub(super) fn add_total(session: &mut SessionResult, tokens: Tokens, effort: Option<Symbol>, at: At) {
+    let model = session.model.clone();
+    session.totals.push(Total {
+        line: at.line,
+        key: TOTAL_KEY.to_owned(),
+        occurred_at: at.time,
+        covers_subagents: true,
+        models: vec![ModelTotal { model, tokens, effort, ..ModelTotal::default() }],
+        ..Total::default()
+    });
 }
 
 /// Adds a call with the file that it changes.

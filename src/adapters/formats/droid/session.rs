@@ -36,7 +36,7 @@
 
 use serde::Deserialize;
 
-use super::common::{TOTAL_KEY, call, result, tokens_of};
+use super::common::{add_total, call, result, tokens_of};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::Block;
@@ -47,7 +47,7 @@ use crate::json::fields::{Count, Maybe, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
 use crate::model::errors::ErrorKind;
 use crate::model::places::Place;
-use crate::model::session::{Capabilities, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total};
+use crate::model::session::{Capabilities, EventKind, Identity, SessionResult, Tokens};
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "droid-session",
@@ -212,18 +212,8 @@ fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: 
     let Some(usage) = usage::present(&record.token_usage, damage) else { return };
     let tokens = usage.tokens(damage);
     if !tokens.is_all_zero() {
-        session.totals.push(Total {
-            line: line.number,
-            key: TOTAL_KEY.to_owned(),
-            covers_subagents: true,
-            models: vec![ModelTotal {
-                model: record.model.owned(),
-                tokens,
-                effort: record.reasoning_effort.owned(),
-                ..ModelTotal::default()
-            }],
-            ..Total::default()
-        });
+        let at = At { line: line.number, time: None };
+        add_total(session, tokens, record.reasoning_effort.owned(), at);
     }
 }
 

@@ -32,7 +32,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::common::{TOTAL_KEY, call, result, tokens_of};
+use super::common::{add_total, call, result, tokens_of};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
@@ -42,7 +42,7 @@ use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
 use crate::json::lines::Line;
-use crate::model::session::{Capabilities, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total};
+use crate::model::session::{Capabilities, EventKind, Identity, SessionResult, Tokens};
 
 pub(crate) const ADAPTER: Adapter = Adapter {
     id: "droid-stream-json",
@@ -261,7 +261,7 @@ impl Process {
             "user" => {
                 let typed = without_reminders(text);
                 if !typed.is_empty() {
-                    let identity = record.id.some().map_or(Identity::Unique, |id| Identity::Session(id.into()));
+                    let identity = identity(&record.id);
                     self.builder.prompt_as(identity, Some(typed));
                 }
             }
@@ -275,8 +275,7 @@ impl Process {
 
     /// The response with the id of a message.
     fn turn(&mut self, id: &Text<'_>, at: At) -> usize {
-        let identity = id.some().map_or(Identity::Unique, |id| Identity::Session(id.into()));
-        let index = self.builder.turn(identity, at.line);
+        let index = self.builder.turn(identity(id), at.line);
         let (model, effort) = (self.builder.session.model.clone(), self.effort.clone());
         let turn = &mut self.builder.session.turns[index];
         turn.occurred_at = turn.occurred_at.or(at.time);
@@ -294,15 +293,7 @@ impl Process {
         if tokens == Tokens::UNKNOWN {
             return;
         }
-        let (model, effort) = (session.model.clone(), self.effort.clone());
-        session.totals.push(Total {
-            line: at.line,
-            key: TOTAL_KEY.to_owned(),
-            occurred_at: at.time,
-            covers_subagents: true,
-            models: vec![ModelTotal { model, tokens, effort, ..ModelTotal::default() }],
-            ..Total::default()
-        });
+        add_total(session, tokens, self.effort.clone(), at);
     }
 
     /// How the process ended: with an answer, or with an error.
@@ -324,6 +315,11 @@ impl Process {
         session.recording = Some(self.hashes);
         session
     }
+}
+
+/// The identity of a message, by its id.
+fn identity(id: &Text<'_>) -> Identity {
+    id.some().map_or(Identity::Unique, |id| Identity::Session(id.into()))
 }
 
 /// A running total does not fall: if one of a session is smaller than one before, it began at 0, and the largest one is not all.
