@@ -87,11 +87,15 @@ pub fn decompressed<'a>(content: FileContent<'a>, budget: &Budget) -> io::Result
     if content.is_damaged() {
         return Err(io::Error::other(CUT));
     }
-    let mut decompressed = FileContent::new(bytes, content.stored);
-    decompressed.compression = Some(compression);
-    decompressed.truncated = truncated.or_else(|| content.truncated.clone());
-    decompressed.modified = content.modified;
-    Ok(decompressed)
+    let mut text = FileContent::new(bytes, content.stored);
+    text.truncated = truncated.or_else(|| content.truncated.clone());
+    text.modified = content.modified;
+    // A compressed file can contain text in UTF-16.
+    if compression != Compression::Utf16 && Compression::of(&text) == Some(Compression::Utf16) {
+        text = decompressed(text, budget)?;
+    }
+    text.compression = Some(compression);
+    Ok(text)
 }
 
 /// A decoder that also reads what `zstd --long=31` compressed. Its window takes memory only as far as the content fills it.

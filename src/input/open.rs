@@ -128,9 +128,13 @@ mod tests {
             let cut = written(&bytes[..bytes.len() - 5]);
             assert!(cut.truncated.is_some() && text.starts_with(&cut), "{compression:?}");
         }
-        let utf16 =
-            written(&"\u{feff}{\"type\":\"x\"}\n".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>());
-        assert_eq!((utf16.compression, &*utf16), (Some(Compression::Utf16), &text[..13]));
+        let utf16: Vec<u8> = "\u{feff}{\"type\":\"x\"}\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let (gzip, zstd) = (self::gzip(&utf16), zstd::encode_all(&utf16[..], 1).unwrap());
+        let forms = [(utf16, Compression::Utf16), (gzip, Compression::Gzip), (zstd, Compression::Zstd)];
+        for (bytes, compression) in forms {
+            let content = written(&bytes);
+            assert_eq!((content.compression, &*content), (Some(compression), &text[..13]));
+        }
     }
 
     /// As pzstd and `zstd --long=28` write it.

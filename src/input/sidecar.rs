@@ -41,6 +41,8 @@ pub struct Sidecar {
     pub verdicts: Vec<Verdict>,
     /// The name of the agent.
     pub agent: Option<String>,
+    /// The type of the subagent whose log it is, as Claude Code writes it.
+    pub agent_type: Option<String>,
     /// The result of the trial that the log is a part of.
     pub trial: Option<TrialResult>,
 }
@@ -88,6 +90,8 @@ struct File<'a> {
     labels: Pairs<'a, Raw<'a>>,
     #[serde(borrow, alias = "verdicts")]
     verdict: Raw<'a>,
+    #[serde(borrow)]
+    agent_type: Text<'a>,
 }
 
 /// The judgements in a value: one, or a list of them.
@@ -131,6 +135,7 @@ impl Sidecar {
             labels: file.labels.0.iter().map(|(key, value)| format!("{key}={}", value.text())).collect(),
             verdicts: verdicts_of(file.verdict),
             agent: None,
+            agent_type: file.agent_type.owned(),
             trial: None,
         }
     }
@@ -162,6 +167,7 @@ impl Sidecar {
             labels: self.labels.into_iter().chain(other.labels).collect(),
             verdicts: self.verdicts.into_iter().chain(other.verdicts).collect(),
             agent: self.agent.or(other.agent),
+            agent_type: self.agent_type.or(other.agent_type),
             trial: self.trial.or(other.trial),
         }
     }
@@ -193,6 +199,14 @@ impl Sidecar {
             trial.fill(session);
         }
         session.agent = session.agent.take().or_else(|| self.agent.as_deref().map(Into::into));
+        if let Some(agent_type) = self.agent_type.as_deref().map(Symbol::new) {
+            let turns = session.turns.iter_mut().map(|turn| (turn.is_subagent, &mut turn.agent));
+            let calls = session.tool_calls.iter_mut().map(|call| (call.is_subagent, &mut call.agent));
+            let events = session.events.iter_mut().map(|event| (event.is_subagent, &mut event.agent));
+            for (_, agent) in turns.chain(calls).chain(events).filter(|(is_subagent, _)| *is_subagent) {
+                agent.get_or_insert_with(|| agent_type.clone());
+            }
+        }
         self.prefer_labels(session);
         // The exit status decides only if the log has no end record.
         if !session.status.is_end() && self.exit_code.is_some_and(|code| code != 0) {
@@ -249,6 +263,19 @@ mod tests {
         assert_eq!(full.turns, vec![named, Box::default()].into());
         assert_eq!((full.cwd.as_deref(), full.status), (Some("/b"), Status::Success));
         assert_eq!(Sidecar::parse(b"[1"), Sidecar::default());
+    }
+
+    #[test]
+    fn a_sidecar_of_a_subagent_states_its_type() {
+        let sidecar = Sidecar::parse(br#"{"agentType":"Explore","description":"x","toolUseId":"toolu_1"}"#);
+        let turn = |is_subagent, agent: Option<&str>| {
+            Box::new(Turn { is_subagent, agent: agent.map(Symbol::new), ..Turn::default() })
+        };
+        let turns = vec![turn(false, None), turn(true, None), turn(true, Some("Plan"))];
+        let mut session = SessionResult { turns: turns.into(), ..SessionResult::default() };
+        sidecar.fill(&mut session);
+        let agents: Vec<_> = session.turns.iter().map(|turn| turn.agent.as_deref()).collect();
+        assert_eq!(agents, [None, Some("Explore"), Some("Plan")]);
     }
 
     #[test]

@@ -169,3 +169,117 @@ fn a_copied_history_contains_no_saved_total_of_the_fork() {
     let mut sums = tables.turns.iter().filter(|row| row.grain == Grain::Session);
     assert!(sums.all(|row| row.session == 0));
 }
+
+/// A result of a day of October 2026, with the sums of its models.
+fn dated(id: &str, day: u32, usage: Counts, sums: &[(&str, u32, u32)]) -> String {
+    let model = |(name, input, output): &(&str, u32, u32)| {
+        format!(r#""{name}":{{"inputTokens":{input},"outputTokens":{output},"costUSD":{}}}"#, f64::from(*input) / 1e3)
+    };
+    let models = sums.iter().map(model).collect::<Vec<_>>().join(",");
+    format!(
+        r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","uuid":"{id}","timestamp":"2026-10-{day:02}T10:00:00Z","usage":{{"input_tokens":{},"output_tokens":{}}},"modelUsage":{{{models}}}}}"#,
+        usage.0, usage.1
+    )
+}
+
+/// The day of October 2026, the input and the output of each row of a model.
+fn days(tables: &Tables, model: &str) -> Vec<(i32, Option<i64>, Option<i64>)> {
+    let october = 20_726;
+    let rows = tables.turns.iter().filter(|row| row.turn.model.as_deref() == Some(model));
+    let day = |row: &agentlogs::model::tables::TurnRow| row.turn.occurred_at.map_or(0, |time| time.day() - october);
+    let mut days: Vec<_> =
+        rows.map(|row| (day(row), row.turn.tokens.get().input, row.turn.tokens.get().output)).collect();
+    days.sort_unstable();
+    days
+}
+
+/// What a process spent is of its day, also if a later one restored its sums.
+#[test]
+fn sums_are_of_the_day_of_their_results() {
+    let first = dated("a", 5, (100, 40), &[("m", 100, 40), ("h", 9, 1)]);
+    for (second, of_day) in [
+        (dated("b", 6, (30, 20), &[("m", 30, 20)]), (6, Some(30), Some(20))),
+        (dated("b", 6, (30, 20), &[("m", 135, 70), ("h", 9, 1)]), (6, Some(35), Some(30))),
+    ] {
+        for logs in [vec![&first, &second], vec![&second, &first]] {
+            let tables = tables(&logs);
+            assert_eq!(days(&tables, "m"), [(5, Some(100), Some(40)), of_day], "{logs:?}");
+            assert_eq!(days(&tables, "h"), [(5, Some(9), Some(1))], "{logs:?}");
+        }
+    }
+    // Of one day there is one row.
+    let same_day = dated("b", 5, (30, 20), &[("m", 30, 20)]);
+    assert_eq!(days(&tables(&[first, same_day]), "m"), [(5, Some(130), Some(60))]);
+}
+
+/// A later process that spent less is no earlier state of one that spent more.
+#[test]
+fn a_later_process_is_not_contained_in_an_earlier_one() {
+    let large = |day| dated("a", day, (100, 40), &[("m", 200, 90), ("h", 900, 20)]);
+    let small = |day| dated("b", day, (50, 20), &[("m", 50, 20), ("h", 90, 2)]);
+    for (large, small, expected) in [(large(5), small(6), 1240), (large(6), small(5), 1100)] {
+        for logs in [[&large, &small], [&small, &large]] {
+            assert_eq!(counts(&tables(&logs)).0, Some(expected), "{logs:?}");
+        }
+    }
+    // A recording whose result has no time ended with its last record.
+    let untimed = |log: &str| {
+        log.replace(r#""timestamp":"2026-10-05T10:00:00Z","#, "").replace(r#""timestamp":"2026-10-06T10:00:00Z","#, "")
+    };
+    let streamed_on = |day: u32, id: &str, result: &str| {
+        let line =
+            streamed(id, 50).replace(r#""uuid""#, &format!(r#""timestamp":"2026-10-{day:02}T10:00:00Z","uuid""#));
+        [INIT.to_owned(), line, untimed(result)].join("\n")
+    };
+    let logs = [streamed_on(5, "1", &large(5)), streamed_on(6, "2", &small(6))];
+    assert_eq!(counts(&tables(&logs)).0, Some(1240));
+}
+
+/// The main agent's model has no room for an earlier total beside its own tokens: that another model has, decides nothing.
+#[test]
+fn one_model_contains_an_earlier_total_and_the_own_tokens() {
+    let untimed = |log: String| log.replace(r#""timestamp":"2026-10-05T10:00:00Z","#, "");
+    let first = untimed(dated("a", 5, (20, 10), &[("m", 20, 10)]));
+    let second = untimed(dated("b", 5, (100, 40), &[("m", 100, 40), ("h", 500, 90)]));
+    for logs in [vec![[first.as_str(), &second].join("\n")], vec![first.clone(), second.clone()]] {
+        assert_eq!(counts(&tables(&logs)), (Some(620), Some(140)), "{logs:?}");
+    }
+}
+
+/// Without `modelUsage`, `usage` is that of each run, while the cost is a running total.
+#[test]
+fn usage_of_runs_adds_up_without_sums_of_models() {
+    let run = |id: &str, (input, output): Counts, cost: f64| {
+        format!(
+            r#"{{"type":"result","subtype":"success","is_error":false,"session_id":"s","uuid":"{id}","total_cost_usd":{cost},"usage":{{"input_tokens":{input},"output_tokens":{output}}}}}"#
+        )
+    };
+    let runs = [run("a", (1000, 100), 1.0), run("b", (2000, 200), 1.5), run("c", (10, 3), 1.75)];
+    let again = [run("d", (7, 1), 0.5)];
+    let log = |runs: &[&String]| runs.iter().map(|run| run.as_str()).collect::<Vec<_>>().join("\n");
+    let [a, b, c] = runs.each_ref();
+    for (log, expected, cost) in [
+        (log(&[a, b, c]), (Some(3010), Some(303)), 1.75),
+        (log(&[a, b, b, c]), (Some(3010), Some(303)), 1.75),
+        (log(&[a, b, c, &again[0]]), (Some(3017), Some(304)), 2.25),
+    ] {
+        let tables = tables(&[&log]);
+        assert_eq!(counts(&tables), expected, "{log}");
+        let costs = tables.turns.iter().filter_map(|row| Some(row.turn.cost.as_deref()?.total));
+        assert!((costs.sum::<f64>() - cost).abs() < 1e-9, "{log}");
+    }
+}
+
+/// What a total costs beyond the costs of its models is that of the models without one.
+#[test]
+fn models_without_a_cost_have_the_rest_of_the_total() {
+    let result = r#"{"type":"result","subtype":"success","session_id":"s","uuid":"a","total_cost_usd":1,"usage":{"input_tokens":1},"modelUsage":{"m":{"inputTokens":900,"costUSD":0.25},"a":{"inputTokens":20},"b":{"inputTokens":10,"costUSD":null}}}"#;
+    let tables = tables(&[result]);
+    let mut costs: Vec<_> = tables
+        .turns
+        .iter()
+        .map(|row| (row.turn.model.as_deref().unwrap(), row.turn.cost.as_deref().map(|cost| cost.total)))
+        .collect();
+    costs.sort_by_key(|(model, _)| *model);
+    assert_eq!(costs, [("a", Some(0.5)), ("b", Some(0.25)), ("m", Some(0.25))]);
+}

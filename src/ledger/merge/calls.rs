@@ -2,7 +2,7 @@
 
 use foldhash::HashMap;
 
-use crate::base::text::SharedStr;
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::model::session::ToolCall;
 
@@ -28,6 +28,8 @@ pub(super) struct KnownCalls {
 struct Known {
     index: usize,
     turn: Option<usize>,
+    tool: Symbol,
+    target: Option<SharedStr>,
     args_hash: Option<i64>,
     time: Option<Time>,
 }
@@ -54,6 +56,8 @@ impl KnownCalls {
         self.in_part.entry((id, occurrence)).or_insert_with(|| Known {
             index,
             turn: call.turn,
+            tool: call.tool.clone(),
+            target: call.target.clone(),
             args_hash: call.args_hash.get(),
             time: call.occurred_at,
         });
@@ -71,7 +75,9 @@ impl Known {
             // The turns differ. A copy of a response without an id may be another row.
             return arguments == Some(true) && times == Some(true);
         }
-        arguments != Some(false) || times != Some(false)
+        // A document with indentation and a recording write equal arguments in different bytes.
+        let has_same_target = self.tool == call.tool && self.target.is_some() && self.target == call.target;
+        arguments != Some(false) || has_same_target || times != Some(false)
     }
 }
 

@@ -10,7 +10,8 @@ use super::session_facts::{Ending, SessionFacts};
 use crate::base::rows::Rows;
 use crate::ledger::duplicates::RowOrigin;
 use crate::ledger::part::SessionPart;
-use crate::model::session::{CallStatus, Event, FileChange, Limit, Sign, ToolCall, Total, TotalKind, Turn};
+use crate::ledger::totals::FileTotals;
+use crate::model::session::{CallStatus, Event, FileChange, Limit, Sign, ToolCall, TotalKind, Turn};
 
 /// One session with the rows of all its parts. Each row has the index of the first file that contains it.
 pub(in crate::ledger) struct MergedSession {
@@ -23,7 +24,7 @@ pub(in crate::ledger) struct MergedSession {
     pub(super) events: Vec<(usize, Event)>,
     pub(super) limits: Vec<(usize, Limit)>,
     /// By part.
-    pub(super) totals: Vec<(usize, Vec<Total>)>,
+    pub(super) totals: Vec<FileTotals>,
     /// The files with totals of a process, if the session has several files, each with the index of a turn that it contains.
     pub(super) recorded: Vec<(usize, usize)>,
     total_keys: HashSet<String>,
@@ -114,7 +115,8 @@ impl MergedSession {
             self.recorded.extend(turn_indexes.iter().map(|turn| (source, *turn)));
         }
         self.total_keys.extend(session.totals.iter().map(|total| total.key.clone()));
-        self.totals.push((source, mem::take(&mut session.totals)));
+        let totals = mem::take(&mut session.totals);
+        self.totals.push(FileTotals { source, totals, ended_at: session.ended_at });
         if is_supplement && !self.facts.is_empty() {
             self.facts.fill_unknown(session);
         } else {

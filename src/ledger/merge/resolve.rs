@@ -139,7 +139,7 @@ pub(super) fn find_agent_types(session: &mut MergedSession) {
 
 /// Gives the session's model to all turns, if neither a turn nor a total names a model.
 pub(super) fn name_the_model(session: &mut MergedSession) {
-    let mut totals = session.totals.iter().flat_map(|(_, totals)| totals).flat_map(|total| &total.models);
+    let mut totals = session.totals.iter().flat_map(|file| &file.totals).flat_map(|total| &total.models);
     let has_no_model = session.turns.iter().all(|(_, turn)| turn.model.is_none());
     if has_no_model && totals.all(|total| total.model.is_none()) {
         let model = &session.facts.session.model;

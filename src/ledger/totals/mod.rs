@@ -4,12 +4,14 @@ mod agents;
 mod last;
 mod matching;
 mod model_name;
+mod model_sum;
 mod others;
 mod processes;
 mod remainder;
 mod remainders;
+mod running_total;
 mod saved;
 mod stated;
 mod thread_steps;
 
-pub(super) use stated::StatedTotals;
+pub(super) use stated::{FileTotals, StatedTotals};

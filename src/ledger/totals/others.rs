@@ -13,12 +13,12 @@ use crate::model::tables::{Grain, TurnRow};
 /// Marks the responses that the totals of recorded processes do not contain, where together they are too many: the runtime's own file
 /// has those of all processes. `recorded` are the files with such a total, each with the index of a row that it contains.
 pub(super) fn mark_others(rows: &mut [TurnRow], recorded: &[(usize, usize)], processes: &[Process], last: &LastTotals) {
-    let total: Tokens = processes.iter().map(|process| process.last.tokens()).sum();
+    let total: Tokens = processes.iter().map(|process| process.last().tokens()).sum();
     // Most sessions have no such totals.
     if total.total().is_none() {
         return;
     }
-    let covers_subagents = processes.iter().all(|process| process.last.covers_subagents);
+    let covers_subagents = processes.iter().all(|process| process.last().covers_subagents);
     let is_covered =
         |row: &TurnRow| row.grain == Grain::Turn && last.cover(row) && (covers_subagents || !row.turn.is_subagent);
     let covered: BTreeSet<usize> =
@@ -30,14 +30,14 @@ pub(super) fn mark_others(rows: &mut [TurnRow], recorded: &[(usize, usize)], pro
     if is_contained(rows, &covered) {
         return;
     }
-    let of_files = rows.iter().enumerate().filter(|(_, row)| processes.iter().any(|it| it.source == row.source));
+    let of_files = rows.iter().enumerate().filter(|(_, row)| processes.iter().any(|it| it.source() == row.source));
     let of_files: Vec<(usize, usize)> =
         of_files.map(|(index, row)| (row.source, index)).chain(recorded.iter().copied()).collect();
     let mut known: BTreeSet<usize> = of_files.iter().map(|(_, row)| *row).collect();
     if known.is_superset(&covered) {
         return;
     }
-    let is_without_rows = |process: &&Process| !of_files.iter().any(|(source, _)| *source == process.source);
+    let is_without_rows = |process: &&Process| !of_files.iter().any(|(source, _)| *source == process.source());
     for process in processes.iter().filter(is_without_rows) {
         known.extend(spent_by(process, rows, &covered));
     }

@@ -1,36 +1,52 @@
 //! Running totals of processes: which results belong to one process. See docs/accounting.md#process-totals.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::session::{Tokens, Total};
+use super::running_total::RunningTotal;
+use crate::base::time::Time;
+use crate::model::session::{OwnTokens, Tokens, Total};
 
 /// The results of one process. They are running totals, so the last one counts.
 #[derive(Debug)]
 pub(super) struct Process {
-    /// Index of the file that contains the last result.
-    pub source: usize,
+    pub total: RunningTotal,
     /// The keys of all results.
     keys: BTreeSet<String>,
-    pub last: Total,
     /// What it spent itself, as far as the log shows it apart from the totals.
-    own: Tokens,
+    own: OwnTokens,
 }
 
 impl Process {
-    /// Whether it went on from a total that an earlier process saved.
-    pub(super) fn goes_on_from(&self, saved: &Total) -> bool {
-        self.shows_own() && self.last.contains(self.own, saved)
+    /// With the end of its file as the time of its last result, if the result has none.
+    pub(super) fn ended_at(mut self, end: Option<Time>) -> Self {
+        self.total.last.occurred_at = self.total.last.occurred_at.or(end);
+        self
+    }
+
+    /// Whether it went on from a total of an earlier process.
+    pub(super) fn goes_on_from(&self, earlier: &Total) -> bool {
+        self.shows_own() && !is_later(earlier, self.last()) && self.last().contains(self.own, earlier)
     }
 
     /// What it spent itself, if the log shows any tokens.
     pub(super) fn spent_itself(&self) -> Option<Tokens> {
-        Some(self.own).filter(|own| own.total().unwrap_or(0) > 0)
+        Some(self.own.all).filter(|own| own.total().unwrap_or(0) > 0)
+    }
+
+    /// The last result.
+    pub(super) const fn last(&self) -> &Total {
+        &self.total.last
+    }
+
+    /// Index of the file that contains the last result.
+    pub(super) const fn source(&self) -> usize {
+        self.total.source
     }
 
     /// Whether the log shows what it spent itself, apart from a total of all agents.
     fn shows_own(&self) -> bool {
-        self.last.covers_subagents && self.own.total().is_some()
+        self.last().covers_subagents && self.own.all.total().is_some()
     }
 }
 
@@ -41,40 +57,60 @@ pub(super) fn add_result(processes: &mut Vec<Process>, source: usize, result: To
         return;
     }
     match processes.last_mut() {
-        Some(process) if !result.is_of_new_process && result.contains(result.own, &process.last) => {
+        Some(process) if !result.is_of_new_process && result.contains(result.own, process.last()) => {
             process.keys.insert(result.key.clone());
             process.own = process.own.plus(result.own);
-            process.last = result;
+            process.total.go_on(source, result);
         }
         _ => {
             let keys = BTreeSet::from([result.key.clone()]);
-            processes.push(Process { source, keys, own: result.own, last: result });
+            processes.push(Process { keys, own: result.own, total: RunningTotal::new(source, result) });
         }
     }
 }
 
-/// Removes processes whose totals another process restored and went on from: see docs/accounting.md#restored-totals. Each process
+/// Joins processes with those that restored their totals and went on from them: see docs/accounting.md#restored-totals. Each process
 /// goes on from at most one, the largest whose totals it can contain, and no two from the same one.
-pub(super) fn drop_restored(mut processes: Vec<Process>) -> Vec<Process> {
-    let sizes: Vec<Option<i64>> = processes.iter().map(|process| process.last.tokens().total()).collect();
+pub(super) fn join_restored(processes: Vec<Process>) -> Vec<Process> {
+    let sizes: Vec<Option<i64>> = processes.iter().map(|process| process.last().tokens().total()).collect();
     let size = |index: &usize| sizes.get(*index).copied().flatten();
     let mut by_size: Vec<usize> = (0..processes.len()).collect();
     by_size.sort_by_key(|index| (Reverse(size(index)), *index));
-    let mut restored: BTreeSet<usize> = BTreeSet::new();
+    // For each process, the one that restored its totals.
+    let mut restored: BTreeMap<usize, usize> = BTreeMap::new();
     for (place, index) in by_size.iter().enumerate() {
-        let Some(process) = processes.get(*index).filter(|process| process.shows_own()) else { continue };
+        let Some(process) = processes.get(*index) else { continue };
         let goes_on_from = |other: &&usize| {
             let Some(earlier) = processes.get(**other) else { return false };
             // Processes of one file are in their order.
-            let is_before = earlier.source != process.source || *other < index;
-            is_before && size(other) > Some(0) && process.last.contains(process.own, &earlier.last)
+            let is_before = earlier.source() != process.source() || *other < index;
+            is_before && size(other) > Some(0) && process.goes_on_from(earlier.last())
         };
-        let mut smaller = by_size.iter().skip(place + 1).filter(|other| !restored.contains(*other));
-        restored.extend(smaller.find(goes_on_from));
+        let mut smaller = by_size.iter().skip(place + 1).filter(|other| !restored.contains_key(*other));
+        restored.extend(smaller.find(goes_on_from).map(|earlier| (*earlier, *index)));
     }
-    let mut index = 0..;
-    processes.retain(|_| index.next().is_none_or(|index: usize| !restored.contains(&index)));
-    processes
+    let mut joined: Vec<Option<Process>> = processes.into_iter().map(Some).collect();
+    // The smallest first: it may be part of another one that was restored.
+    for index in by_size.iter().rev() {
+        let Some(next) = restored.get(index) else { continue };
+        let earlier = joined.get_mut(*index).and_then(Option::take);
+        if let (Some(earlier), Some(Some(process))) = (earlier, joined.get_mut(*next)) {
+            process.total.contain(earlier.total);
+        }
+    }
+    joined.into_iter().flatten().collect()
+}
+
+/// Joins saved totals with the processes that went on from them. Returns the processes, and the other saved totals.
+pub(super) fn join_saved(mut processes: Vec<Process>, saved: Vec<RunningTotal>) -> (Vec<Process>, Vec<RunningTotal>) {
+    let mut others = Vec::new();
+    for running in saved {
+        match processes.iter_mut().find(|process| process.goes_on_from(&running.last)) {
+            Some(process) => process.total.contain(running),
+            None => others.push(running),
+        }
+    }
+    (processes, others)
 }
 
 /// Adds a process of the next file to the processes of the files before it. Captures of one process share results: they
@@ -85,11 +121,18 @@ pub(super) fn join_captures(processes: &mut Vec<Process>, mut process: Process) 
     for mut known in captures {
         process.keys.append(&mut known.keys);
         process.own = process.own.max(known.own);
-        if is_older(&process.last, &known.last) || known.last == process.last {
-            (process.source, process.last) = (known.source, known.last);
+        let last = process.last();
+        if is_older(last, known.last()) || known.last() == last {
+            std::mem::swap(&mut process.total, &mut known.total);
         }
+        process.total.contain(known.total);
     }
     processes.push(process);
+}
+
+/// Whether a total is later than another one, where the times of both are known.
+fn is_later(total: &Total, other: &Total) -> bool {
+    total.occurred_at.zip(other.occurred_at).is_some_and(|(time, other)| time > other)
 }
 
 /// Whether a result is an older state of another one. A copy may divide the same tokens otherwise by model, so that each of them has
@@ -135,14 +178,14 @@ mod tests {
             for file in order {
                 join_captures(&mut processes, of_file(file, vec![copies[file].clone()]).swap_remove(0));
             }
-            let sums: Vec<_> = processes.iter().map(|it| it.last.tokens().input).collect();
+            let sums: Vec<_> = processes.iter().map(|it| it.last().tokens().input).collect();
             assert_eq!(sums, [Some(33)], "{order:?}");
         }
     }
 
     /// The last result of each process.
     fn last_keys(processes: &[Process]) -> Vec<&str> {
-        processes.iter().map(|process| process.last.key.as_str()).collect()
+        processes.iter().map(|process| process.last().key.as_str()).collect()
     }
 
     #[test]
@@ -173,10 +216,9 @@ mod tests {
             let mut processes = Vec::new();
             for known in order.iter().flat_map(|file| &captures[*file]) {
                 let process = Process {
-                    source: known.source,
                     keys: known.keys.clone(),
                     own: known.own,
-                    last: known.last.clone(),
+                    total: RunningTotal::new(known.source(), known.last().clone()),
                 };
                 join_captures(&mut processes, process);
             }

@@ -1,6 +1,6 @@
 //! The part of a total that its responses do not contain.
 
-use super::stated::ModelSum;
+use super::model_sum::PlacedTotal;
 use crate::model::session::{Cost, ModelTotal, NEGLIGIBLE_USD, SessionResult, Tokens, Turn};
 
 /// What a model's total contains beyond its responses.
@@ -41,14 +41,14 @@ impl Remainder {
         self.tokens.total().unwrap_or(0) == 0 && self.web_searches.unwrap_or(0) == 0 && self.cost.unwrap_or(0.0) == 0.0
     }
 
-    /// `total` is that of the model, or of the model and a provider.
-    pub(super) fn into_turn(self, total: &ModelTotal, sum: &ModelSum, session: &SessionResult) -> Turn {
+    /// `total` is that of the model, or of the model and a provider. `placed` has its place.
+    pub(super) fn into_turn(self, total: &ModelTotal, placed: &PlacedTotal, session: &SessionResult) -> Turn {
         Turn {
-            line: sum.line,
+            line: placed.line,
             model: total.model.clone().or_else(|| session.model.clone()),
             provider: total.provider.clone(),
             effort: total.effort.clone(),
-            occurred_at: sum.occurred_at.or(session.ended_at),
+            occurred_at: placed.occurred_at.or(session.ended_at),
             context_window: total.context_window.into(),
             tokens: self.tokens.into(),
             web_searches: self.web_searches.into(),

@@ -3,8 +3,9 @@
 use super::agents::divide;
 use super::matching::{Match, Response, TotalNames, match_responses};
 use super::model_name::canonical;
+use super::model_sum::{PlacedTotal, turns};
 use super::remainder::{Remainder, cost_of, sum_of_tokens};
-use super::stated::{ModelSum, StatedTotals};
+use super::stated::StatedTotals;
 use crate::model::session::{Cost, NEGLIGIBLE_USD, SessionResult, Turn};
 use crate::model::tables::{Grain, TurnRow};
 
@@ -13,7 +14,7 @@ impl StatedTotals {
     pub(in crate::ledger) fn cover_all(&self, session: &SessionResult, turns: &[TurnRow]) -> bool {
         !self.is_sum_of_counts
             && !self.is_minimum
-            && self.models.values().any(|sum| sum.total.tokens.total().is_some())
+            && self.models.values().any(|sum| sum.all.total.tokens.total().is_some())
             && (self.covers_subagents || session.subagents.is_empty())
             && turns.iter().all(|row| row.grain == Grain::Session || self.last.cover(row))
     }
@@ -29,42 +30,11 @@ impl StatedTotals {
         let responses = rows.len();
         let matches = self.match_rows(rows);
         let mut is_conflict = matches.contains(&Match::Conflict);
-        // A cost of no model is added to the largest one.
-        let largest = self.models.iter().max_by_key(|(_, sum)| sum.total.tokens.total()).map(|(model, _)| model);
-        for (total, (model, sum)) in self.models.iter().enumerate() {
-            let unassigned_cost = self.unassigned_cost.filter(|_| Some(model) == largest);
+        for (total, sum) in self.models.values().enumerate() {
             let is_of_total = |(_, found): &(_, &Match)| found.total() == Some(total);
-            let matched = || rows.iter().zip(&matches).filter(is_of_total).map(|(row, _)| &*row.turn);
-            let remainder = Remainder::of(&sum.total, matched, unassigned_cost);
-            is_conflict |= remainder.is_negative;
-            if remainder.is_zero() && responses > 0 {
-                continue;
-            }
-            if sum.by_provider.len() > 1 && matched().next().is_none() {
-                // With responses, the provider of the rest is unknown.
-                let parts = sum.turns_by_provider(unassigned_cost, session);
-                rows.extend(parts.map(|turn| TurnRow::new(session_index, sum.source, Grain::Session, Box::new(turn))));
-                continue;
-            }
-            let (agents, rest) = divide(remainder, &sum.total, &matched);
-            let has_rest = agents.is_empty() || !rest.is_zero();
-            let rest = rest.into_turn(&sum.total, sum, session);
-            let of_agents = agents.into_iter().map(|(agent, own)| Turn {
-                is_subagent: true,
-                agent: agent.name.clone(),
-                agent_id: Some(agent.id.clone()),
-                ..own.into_turn(&sum.total, sum, session)
-            });
-            // The rest covers all responses, except those of subagents that have a row of their own.
-            for turn in has_rest.then_some(rest).into_iter().chain(of_agents) {
-                let index = rows.len();
-                for (row, found) in rows.iter_mut().zip(&matches) {
-                    let is_of_agent = !turn.is_subagent || row.turn.agent_id == turn.agent_id;
-                    if found.total() == Some(total) && is_of_agent {
-                        row.covered_by = Some(index);
-                    }
-                }
-                rows.push(TurnRow::new(session_index, sum.source, Grain::Session, Box::new(turn)));
+            let matched = (0..).zip(&matches).filter(is_of_total).map(|(index, _)| index).collect();
+            for (part, own) in sum.divide(rows, matched) {
+                is_conflict |= add_remainder(&part, &own, rows, session_index, session);
             }
         }
         self.add_steps(rows, responses, session_index, session);
@@ -143,11 +113,55 @@ impl StatedTotals {
     }
 }
 
-impl ModelSum {
-    /// A turn for each provider. `unassigned_cost` is added to that of the first.
-    fn turns_by_provider(&self, unassigned_cost: Option<f64>, session: &SessionResult) -> impl Iterator<Item = Turn> {
+/// Adds rows for what a total contains beyond the responses with the indexes `own`. Returns whether these contain more than the total.
+fn add_remainder(
+    placed: &PlacedTotal,
+    own: &[usize],
+    rows: &mut Vec<TurnRow>,
+    session_index: usize,
+    session: &SessionResult,
+) -> bool {
+    let responses = || turns(rows, own);
+    let remainder = placed.remainder(responses);
+    let is_negative = remainder.is_negative;
+    if remainder.is_zero() && rows.iter().any(|row| row.grain == Grain::Turn) {
+        return is_negative;
+    }
+    let row = |turn: Turn| TurnRow::new(session_index, placed.source, Grain::Session, Box::new(turn));
+    if placed.by_provider.len() > 1 && own.is_empty() {
+        // With responses, the provider of the rest is unknown.
+        rows.extend(placed.turns_by_provider(session).map(row));
+        return is_negative;
+    }
+    let (agents, rest) = divide(remainder, &placed.total, &responses);
+    let has_rest = agents.is_empty() || !rest.is_zero();
+    let rest = rest.into_turn(&placed.total, placed, session);
+    let of_agents = agents.into_iter().map(|(agent, own)| Turn {
+        is_subagent: true,
+        agent: agent.name.clone(),
+        agent_id: Some(agent.id.clone()),
+        ..own.into_turn(&placed.total, placed, session)
+    });
+    // The rest covers all responses, except those of subagents that have a row of their own.
+    let parts: Vec<Turn> = has_rest.then_some(rest).into_iter().chain(of_agents).collect();
+    for turn in parts {
+        let total = rows.len();
+        for index in own {
+            let covered = rows.get_mut(*index).filter(|row| !turn.is_subagent || row.turn.agent_id == turn.agent_id);
+            if let Some(covered) = covered {
+                covered.covered_by = Some(total);
+            }
+        }
+        rows.push(row(turn));
+    }
+    is_negative
+}
+
+impl PlacedTotal {
+    /// A turn for each provider. The cost beyond that of the models is added to that of the first.
+    fn turns_by_provider(&self, session: &SessionResult) -> impl Iterator<Item = Turn> {
         self.by_provider.values().enumerate().map(move |(index, part)| {
-            let cost = unassigned_cost.filter(|_| index == 0);
+            let cost = self.unassigned_cost.filter(|_| index == 0);
             Remainder::of(part, || [].iter(), cost).into_turn(part, self, session)
         })
     }

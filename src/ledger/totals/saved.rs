@@ -2,33 +2,38 @@
 
 use std::collections::BTreeMap;
 
+use super::processes::Process;
+use super::running_total::RunningTotal;
 use crate::base::time::Time;
-use crate::model::session::{Tokens, Total};
+use crate::model::session::{OwnTokens, Tokens, Total};
 use crate::model::tables::{Grain, TurnRow};
 
 /// The time by which a total of a recording may follow the one that the same process saves, in milliseconds.
 const TOLERANCE_MS: i64 = 60_000;
 
-/// The last total of a process, or of several that went on from each other.
-pub(super) struct SavedTotal {
-    /// Index of its file.
-    pub source: usize,
-    pub total: Total,
+/// Joins recorded processes with the saved totals that contain theirs. Returns the other processes.
+pub(super) fn join_recorded(processes: Vec<Process>, saved: &mut [RunningTotal]) -> Vec<Process> {
+    let mut others = Vec::new();
+    for process in processes {
+        match saved.iter_mut().find(|running| contains(&running.last, process.last())) {
+            Some(running) => running.contain(process.total),
+            None => others.push(process),
+        }
+    }
+    others
 }
 
-impl SavedTotal {
-    /// Whether it contains a total that a recording of one of its processes states.
-    pub fn contains(&self, stated: &Total) -> bool {
-        let is_after =
-            |a: Option<Time>, b: Option<Time>, tolerance: i64| a.zip(b).is_some_and(|(a, b)| a.since(b) > tolerance);
-        !is_after(stated.occurred_at, self.total.occurred_at, TOLERANCE_MS)
-            && !is_after(self.total.started_at, stated.occurred_at, 0)
-            && !self.total.is_below(stated)
-    }
+/// Whether a saved total contains one that a recording of one of its processes states.
+fn contains(saved: &Total, stated: &Total) -> bool {
+    let is_after =
+        |a: Option<Time>, b: Option<Time>, tolerance: i64| a.zip(b).is_some_and(|(a, b)| a.since(b) > tolerance);
+    !is_after(stated.occurred_at, saved.occurred_at, TOLERANCE_MS)
+        && !is_after(saved.started_at, stated.occurred_at, 0)
+        && !saved.is_below(stated)
 }
 
 /// The totals that count, of all that the files of a session contain. Marks the responses before them that they cannot contain.
-pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [TurnRow]) -> Vec<SavedTotal> {
+pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [TurnRow]) -> Vec<RunningTotal> {
     if saved.is_empty() {
         return Vec::new();
     }
@@ -36,19 +41,19 @@ pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [Turn
     saved.sort_by_key(|(source, it)| (it.occurred_at, it.started_at, it.tokens().total(), *source, it.line));
     let mut owns = responses_before(&saved, rows).into_iter();
     // The last total of each process, and the indexes of the responses that it has to contain.
-    let mut processes: Vec<(SavedTotal, Vec<usize>)> = Vec::new();
+    let mut processes: Vec<(RunningTotal, Vec<usize>)> = Vec::new();
     for (source, total) in saved {
         let mut own = owns.next().unwrap_or_default();
         match processes.last_mut() {
-            Some((last, covered)) if goes_on_from(&last.total, &total, sum(rows, &own)) => {
+            Some((running, covered)) if goes_on_from(&running.last, &total, spent(rows, &own)) => {
                 covered.append(&mut own);
-                *last = SavedTotal { source, total };
+                running.go_on(source, total);
             }
-            _ => processes.push((SavedTotal { source, total }, own)),
+            _ => processes.push((RunningTotal::new(source, total), own)),
         }
     }
-    processes.retain(|(saved, covered)| mark_others(&saved.total, covered, rows));
-    processes.into_iter().map(|(saved, _)| saved).collect()
+    processes.retain(|(running, covered)| mark_others(&running.last, covered, rows));
+    processes.into_iter().map(|(running, _)| running).collect()
 }
 
 /// For each of the totals, which are in order, the responses that it has to contain and that no total before it has.
@@ -88,9 +93,9 @@ fn precedes(row: &TurnRow, source: usize, total: &Total) -> bool {
 
 /// Whether a total contains the one before it: both are of one process, or the counts of the responses between them show that a
 /// later process went on from it.
-fn goes_on_from(last: &Total, next: &Total, between: Tokens) -> bool {
+fn goes_on_from(last: &Total, next: &Total, between: OwnTokens) -> bool {
     let is_same_process = next.started_at.is_some() && next.started_at == last.started_at;
-    next.contains(if is_same_process { Tokens::UNKNOWN } else { between }, last)
+    next.contains(if is_same_process { OwnTokens::default() } else { between }, last)
 }
 
 /// Marks responses that the total cannot contain. Returns whether it contains any: a total that is smaller than the responses of its
@@ -112,6 +117,16 @@ fn mark_others(total: &Total, covered: &[usize], rows: &mut [TurnRow]) -> bool {
         }
     }
     is_useful
+}
+
+/// What the responses with these indexes spent.
+fn spent(rows: &[TurnRow], indexes: &[usize]) -> OwnTokens {
+    let mut models: BTreeMap<Option<&str>, Tokens> = BTreeMap::new();
+    for row in indexes.iter().filter_map(|index| rows.get(*index)) {
+        let model = models.entry(row.turn.model.as_deref()).or_insert(Tokens::UNKNOWN);
+        *model = model.plus(row.turn.tokens.get());
+    }
+    OwnTokens::of_parts(models.into_iter().map(|(model, tokens)| (tokens, model.is_some())))
 }
 
 fn sum(rows: &[TurnRow], indexes: &[usize]) -> Tokens {

@@ -8,13 +8,14 @@ use foldhash::{HashMap, HashSet, HashSetExt as _};
 use super::last::LastTotals;
 use super::matching::ModelName;
 use super::model_name::canonical;
+use super::model_sum::ModelSum;
 use super::others::mark_others;
-use super::processes::{Process, add_result, drop_restored, join_captures};
-use super::saved::last_of_processes;
+use super::processes::{Process, add_result, join_captures, join_restored, join_saved};
+use super::running_total::RunningTotal;
+use super::saved::{join_recorded, last_of_processes};
 use super::thread_steps::thread_steps;
-use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::model::session::{ModelTotal, NEGLIGIBLE_USD, Total, TotalKind, add, add_money};
+use crate::model::session::{ModelTotal, NEGLIGIBLE_USD, Total, TotalKind, add};
 use crate::model::tables::TurnRow;
 
 /// The totals of one session.
@@ -31,8 +32,6 @@ pub(in crate::ledger) struct StatedTotals {
     pub(super) steps: Vec<(usize, Total)>,
     /// Sums over logs that are absent. Each has the index of its file.
     pub(super) migrated: Vec<(usize, Total)>,
-    /// Cost of totals beyond the cost of their models.
-    pub(super) unassigned_cost: Option<f64>,
     pub(super) covers_subagents: bool,
     /// Whether a total leaves out responses without counts.
     pub(super) is_sum_of_counts: bool,
@@ -41,25 +40,13 @@ pub(in crate::ledger) struct StatedTotals {
     pub(super) last: LastTotals,
 }
 
-/// The sum over processes for one model.
-pub(super) struct ModelSum {
+/// The totals that a file of a session states.
+pub(in crate::ledger) struct FileTotals {
+    /// Index of the file.
     pub source: usize,
-    pub line: i64,
-    pub occurred_at: Option<Time>,
-    pub total: ModelTotal,
-    /// The same by provider.
-    pub by_provider: BTreeMap<Option<Symbol>, ModelTotal>,
-}
-
-/// Adds tokens, searches and cost to a sum.
-fn add_to(sum: &mut ModelTotal, total: &ModelTotal) {
-    sum.tokens = sum.tokens.plus(total.tokens);
-    sum.web_searches = add(sum.web_searches, total.web_searches);
-    sum.context_window = sum.context_window.or(total.context_window);
-    sum.provider = sum.provider.take().or_else(|| total.provider.clone());
-    sum.effort = sum.effort.take().or_else(|| total.effort.clone());
-    sum.cost = add_money(sum.cost, total.cost);
-    sum.add_agents(&total.agents);
+    pub totals: Vec<Total>,
+    /// When the part of the session in this file ended.
+    pub ended_at: Option<Time>,
 }
 
 /// Two copies of the total of a run, of which one may be older: the larger of each amount counts.
@@ -78,10 +65,10 @@ fn largest_migrated(files: BTreeMap<usize, Vec<Total>>) -> Vec<(usize, Total)> {
 }
 
 impl StatedTotals {
-    /// Adds up the totals of all files. Each list has the index of its file. Marks the responses in `rows` that no total can contain.
+    /// Adds up the totals of all files. Marks the responses in `rows` that no total can contain.
     /// `recorded` are the files with totals of a process, each with the index of a row that it contains.
     pub(in crate::ledger) fn of_files(
-        files: Vec<(usize, Vec<Total>)>,
+        files: Vec<FileTotals>,
         rows: &mut [TurnRow],
         recorded: &[(usize, usize)],
     ) -> Self {
@@ -95,7 +82,7 @@ impl StatedTotals {
         let mut threads = Vec::new();
         let mut saved = Vec::new();
         let mut migrated: BTreeMap<usize, Vec<Total>> = BTreeMap::new();
-        for (source, stated) in files {
+        for FileTotals { source, totals: stated, ended_at } in files {
             let mut processes_of_file: Vec<Process> = Vec::new();
             let mut runs_of_file: HashMap<[Option<i64>; 4], usize> = HashMap::default();
             for total in stated {
@@ -138,24 +125,24 @@ impl StatedTotals {
                     }
                 }
             }
-            for process in processes_of_file {
+            let last = processes_of_file.pop().map(|last| last.ended_at(ended_at));
+            for process in processes_of_file.into_iter().chain(last) {
                 join_captures(&mut processes, process);
             }
         }
         let mut saved = last_of_processes(saved, rows);
-        processes.retain(|process| !saved.iter().any(|it| it.contains(&process.last)));
-        processes = drop_restored(processes);
-        saved.retain(|it| !processes.iter().any(|process| process.goes_on_from(&it.total)));
+        let processes = join_restored(join_recorded(processes, &mut saved));
+        let (processes, saved) = join_saved(processes, saved);
         if saved.is_empty() {
             mark_others(rows, recorded, &processes, &totals.last);
         }
         for process in processes {
-            totals.add_process(process.source, process.last);
+            totals.add_process(process.total);
         }
-        for it in saved {
-            totals.add_place(it.source, &it.total);
-            totals.api_duration_ms = add(totals.api_duration_ms, it.total.api_duration_ms);
-            totals.add_process(it.source, it.total);
+        for running in saved {
+            totals.add_place(running.source, &running.last);
+            totals.api_duration_ms = add(totals.api_duration_ms, running.last.api_duration_ms);
+            totals.add_process(running);
         }
         totals.steps.extend(thread_steps(threads));
         totals.migrated = largest_migrated(migrated);
@@ -178,8 +165,14 @@ impl StatedTotals {
         self.names_in_files.entry(source).or_default().extend(names);
     }
 
-    /// Adds the last total of a process.
-    fn add_process(&mut self, source: usize, mut last: Total) {
+    /// Adds the total of a process.
+    fn add_process(&mut self, total: RunningTotal) {
+        for (source, part) in total.of_days() {
+            self.add_part(source, part);
+        }
+    }
+
+    fn add_part(&mut self, source: usize, mut last: Total) {
         self.turns = add(self.turns, last.turns);
         self.covers_subagents &= last.covers_subagents;
         self.is_sum_of_counts |= last.is_sum_of_counts;
@@ -188,27 +181,31 @@ impl StatedTotals {
             // A cost without usage still counts.
             last.models.push(ModelTotal { cost: last.cost, ..ModelTotal::default() });
         }
-        let assigned: f64 = last.models.iter().filter_map(|model| model.cost).sum();
-        if let Some(cost) = last.cost.map(|cost| cost - assigned).filter(|cost| *cost > NEGLIGIBLE_USD) {
-            *self.unassigned_cost.get_or_insert(0.0) += cost;
-        }
-        for total in last.models {
-            let sum = self.models.entry(total.model.as_deref().map(canonical)).or_insert_with(|| ModelSum {
-                source,
-                line: last.line,
-                // A session may change long after its last request: a new title, or its archiving.
-                occurred_at: last.occurred_at.filter(|_| !last.is_sum_of_counts),
-                total: ModelTotal { model: total.model.clone(), ..ModelTotal::default() },
-                by_provider: BTreeMap::new(),
-            });
-            add_to(&mut sum.total, &total);
-            let of_provider = sum
-                .by_provider
-                .entry(total.provider.clone())
-                .or_insert_with(|| ModelTotal { model: total.model.clone(), ..ModelTotal::default() });
-            add_to(of_provider, &total);
+        let costs = unassigned_costs(&last);
+        for (total, cost) in last.models.iter().zip(costs) {
+            let sum = self.models.entry(total.model.as_deref().map(canonical));
+            sum.or_insert_with(|| ModelSum::new(source, &last, total)).add(source, &last, total, cost);
         }
     }
+}
+
+/// For each model of a total, its part of the cost beyond the costs of the models: it is that of the models without one, in proportion
+/// to their tokens, else of the largest model.
+fn unassigned_costs(total: &Total) -> Vec<Option<f64>> {
+    let assigned: f64 = total.models.iter().filter_map(|model| model.cost).sum();
+    let cost = total.cost.map(|cost| cost - assigned).filter(|cost| *cost > NEGLIGIBLE_USD);
+    let tokens = |model: &ModelTotal| model.tokens.total().unwrap_or(0);
+    let largest = (0..total.models.len()).max_by_key(|index| total.models.get(*index)?.tokens.total());
+    let without: i64 = total.models.iter().filter(|model| model.cost.is_none()).map(tokens).sum();
+    let share = |(index, model): (usize, &ModelTotal)| {
+        if without > 0 {
+            let is_without = model.cost.is_none() && tokens(model) > 0;
+            cost.filter(|_| is_without).map(|cost| cost * tokens(model) as f64 / without as f64)
+        } else {
+            cost.filter(|_| Some(index) == largest)
+        }
+    };
+    total.models.iter().enumerate().map(share).collect()
 }
 
 #[cfg(test)]
@@ -222,16 +219,23 @@ mod tests {
         Total { key: key.to_owned(), kind, models, duration_ms: Some(input), ..Total::default() }
     }
 
+    /// The totals of files, in which no session ends.
+    fn of_files(files: impl IntoIterator<Item = Vec<Total>>) -> StatedTotals {
+        let files = files.into_iter().enumerate();
+        let files = files.map(|(source, totals)| FileTotals { source, totals, ended_at: None });
+        StatedTotals::of_files(files.collect(), &mut [], &[])
+    }
+
     #[test]
     fn processes_and_runs_are_counted_once() {
-        let file = |source| {
+        let file = || {
             let process = total("p", TotalKind::Process, 10);
             let next = Total { is_of_new_process: true, ..total("q", TotalKind::Process, 20) };
-            (source, vec![process, next, total("r", TotalKind::Run, 5)])
+            vec![process, next, total("r", TotalKind::Run, 5)]
         };
-        for files in [vec![file(0)], vec![file(0), file(1)]] {
-            let totals = StatedTotals::of_files(files, &mut [], &[]);
-            let sums: Vec<_> = totals.models.values().map(|sum| sum.total.tokens.input).collect();
+        for files in [vec![file()], vec![file(), file()]] {
+            let totals = of_files(files);
+            let sums: Vec<_> = totals.models.values().map(|sum| sum.all.total.tokens.input).collect();
             assert_eq!((sums, totals.steps.len(), totals.duration_ms), (vec![Some(30)], 1, Some(30)));
         }
     }
@@ -243,8 +247,7 @@ mod tests {
             run.models[0].tokens.output = output;
             run
         };
-        let steps =
-            |a: Total, b: Total| StatedTotals::of_files(vec![(0, vec![a]), (1, vec![b])], &mut [], &[]).steps.len();
+        let steps = |a: Total, b: Total| of_files([vec![a], vec![b]]).steps.len();
         assert_eq!(steps(run("a", Some(2)), run("b", Some(2))), 1);
         assert_eq!(steps(run("a", Some(2)), run("b", Some(3))), 2);
         assert_eq!(steps(run("a", None), run("b", None)), 2);
@@ -257,8 +260,7 @@ mod tests {
         for (files, expected) in
             [(vec![both()], 2), (vec![one("c"), both()], 2), (vec![both(), one("c")], 2), (vec![one("c"), one("d")], 1)]
         {
-            let files = files.into_iter().enumerate().collect();
-            assert_eq!(StatedTotals::of_files(files, &mut [], &[]).steps.len(), expected);
+            assert_eq!(of_files(files).steps.len(), expected);
         }
     }
 
@@ -269,7 +271,7 @@ mod tests {
         let older = || vec![run("a", 5), run("b", 3)];
         let newer = || vec![run("a", 5), run("b", 8), run("c", 5)];
         for files in [[older(), newer()], [newer(), older()]] {
-            let totals = StatedTotals::of_files(files.into_iter().enumerate().collect(), &mut [], &[]);
+            let totals = of_files(files);
             let mut inputs: Vec<_> = totals.steps.iter().map(|(_, step)| step.tokens().input).collect();
             inputs.sort_unstable();
             assert_eq!(inputs, [Some(5), Some(5), Some(8)]);
@@ -280,12 +282,11 @@ mod tests {
     fn of_states_of_a_migrated_log_the_largest_counts() {
         let sum = |input: i64| total(&format!("sum {input}"), TotalKind::Migrated, input);
         for files in [vec![vec![sum(10)], vec![sum(30)]], vec![vec![sum(30)], vec![sum(10), sum(10)], vec![sum(30)]]] {
-            let files = files.into_iter().enumerate().collect();
-            let totals = StatedTotals::of_files(files, &mut [], &[]);
+            let totals = of_files(files);
             let sums: Vec<_> = totals.migrated.iter().map(|(_, total)| total.tokens().input).collect();
             assert_eq!(sums, [Some(30)]);
         }
-        let both = StatedTotals::of_files(vec![(0, vec![sum(10), sum(30)])], &mut [], &[]);
+        let both = of_files([vec![sum(10), sum(30)]]);
         assert_eq!(both.migrated.len(), 2, "sums of one file");
     }
 
@@ -295,8 +296,9 @@ mod tests {
         let cases = [(vec![model(Some(1.0))], Some(0.5)), (vec![model(None)], Some(1.5)), (vec![], None)];
         for (models, expected) in cases {
             let total = Total { key: "p".to_owned(), cost: Some(1.5), models, ..Total::default() };
-            let totals = StatedTotals::of_files(vec![(0, vec![total])], &mut [], &[]);
-            assert_eq!(totals.unassigned_cost, expected);
+            let totals = of_files([vec![total]]);
+            let costs: Vec<_> = totals.models.values().map(|sum| sum.all.unassigned_cost).collect();
+            assert_eq!(costs, [expected]);
         }
     }
 }

@@ -61,7 +61,9 @@ use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
 use crate::json::lines::Line;
 use crate::model::errors;
 use crate::model::health::Reason;
-use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind};
+use crate::model::session::{
+    Capabilities, EventKind, ModelTotal, NEGLIGIBLE_USD, OwnTokens, SessionResult, Status, Tokens, Total, TotalKind,
+};
 
 /// The facts that a `result` alone contains.
 const RESULT_SHOWS: Capabilities = Capabilities::PERMISSION_DENIALS.and(Capabilities::WEB_SEARCHES);
@@ -138,7 +140,7 @@ struct Record<'a> {
     tool_use_result: ToolUseResult<'a>,
     tool_result_meta: Vec<ResultMeta<'a>>,
     origin: PromptOrigin<'a>,
-    /// Of an assistant line that the program wrote, or of an `api_retry`.
+    /// Of an assistant line that the program wrote, of an `api_retry`, or of a result.
     error: Raw<'a>,
     // system
     model: Text<'a>,
@@ -182,6 +184,12 @@ struct CompactMetadata<'a> {
     trigger: Text<'a>,
     pre_tokens: Count,
     post_tokens: Count,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+struct StatedError<'a> {
+    message: Text<'a>,
 }
 
 struct Stream {
@@ -389,6 +397,8 @@ impl Session {
     ) -> Total {
         let main = stated.filter(|it| !it.is_all_zero());
         let cost = money(record.total_cost_usd, damage);
+        let key =
+            record.uuid.owned().unwrap_or_else(|| format!("{:?} {:?}", record.total_cost_usd.0, record.duration_ms.0));
         let usage = record.model_usage.get().into_iter().flat_map(|it| &it.0);
         self.names.extend(usage.clone().filter_map(|(model, usage)| usage.other_name(model)));
         let mut models: Vec<_> = usage.map(|(model, usage)| usage.total(model, damage)).collect();
@@ -397,6 +407,7 @@ impl Session {
         if models.is_empty()
             && let Some(tokens) = main
         {
+            let tokens = if covers_subagents { tokens } else { self.sum_of_usage(&key, tokens, cost) };
             let web_searches = record.usage.get().and_then(|it| it.server_tool_use.web_search_requests.get());
             models.push(ModelTotal { tokens, web_searches, cost, ..ModelTotal::default() });
         } else if let Some(tokens) = main {
@@ -407,10 +418,7 @@ impl Session {
         }
         Total {
             line: line.number,
-            key: record
-                .uuid
-                .owned()
-                .unwrap_or_else(|| format!("{:?} {:?}", record.total_cost_usd.0, record.duration_ms.0)),
+            key,
             kind: TotalKind::Process,
             occurred_at: record.timestamp.0,
             duration_ms: record.duration_ms.rounded(),
@@ -421,6 +429,19 @@ impl Session {
             covers_subagents,
             ..Total::default()
         }
+    }
+
+    /// The sum of `usage` over the runs of a process. Its cost is a running total: it falls where another process begins.
+    fn sum_of_usage(&self, key: &str, own: Tokens, cost: Option<f64>) -> Tokens {
+        let totals = &self.conversation.builder.session.totals;
+        if let Some(copy) = totals.iter().find(|total| total.key == key) {
+            return copy.tokens();
+        }
+        let is_same_process = |before: &&Total| {
+            let falls = before.cost.zip(cost).is_some_and(|(before, now)| now < before - NEGLIGIBLE_USD);
+            !before.covers_subagents && !falls
+        };
+        totals.last().filter(is_same_process).map_or(own, |before| before.tokens().plus(own))
     }
 
     /// Adds a total, and finds which responses before it are those of a process that was killed. `stated` are the tokens of `usage`.
@@ -457,7 +478,12 @@ impl Session {
             return;
         }
         let errors = record.errors.iter().filter_map(Text::some).collect::<Vec<_>>().join("; ");
-        let message = [&errors, said].into_iter().find(|it| !it.is_empty()).map_or(record.subtype.as_str(), |it| it);
+        // That of Qwen Code.
+        let stated = record.error.read::<StatedError<'_>>();
+        let message = [&errors, stated.message.as_str(), said]
+            .into_iter()
+            .find(|it| !it.is_empty())
+            .map_or(record.subtype.as_str(), |it| it);
         let subtype = record.subtype.some().filter(|it| *it != "success");
         let words = subtype.map_or(Cow::Borrowed(message), |subtype| Cow::Owned(format!("{message} {subtype}")));
         let class = error.as_ref().map_or("", |(class, _)| class);
@@ -508,7 +534,6 @@ impl Session {
 /// begin with `init`, which a process may write several times: there are two processes only if a result cannot contain all
 /// responses since the one before it (`docs/accounting.md#totals-against-turns`).
 fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeSet<usize> {
-    let turns_of = |runs: &[Vec<usize>]| -> BTreeSet<usize> { runs.iter().flatten().copied().collect() };
     let counted = |it: &usize| total.covers_subagents || !session.turns[*it].is_subagent;
     let spent = |turns: &BTreeSet<usize>| {
         turns.iter().filter(|it| counted(it)).map(|it| session.turns[*it].tokens.get()).sum::<Tokens>()
@@ -527,16 +552,26 @@ fn killed(runs: &[Vec<usize>], session: &SessionResult, total: &Total) -> BTreeS
     own.map_or_else(BTreeSet::new, |own| turns_of(runs).difference(&own).copied().collect())
 }
 
+/// The indexes of the responses of runs.
+fn turns_of(runs: &[Vec<usize>]) -> BTreeSet<usize> {
+    runs.iter().flatten().copied().collect()
+}
+
 /// What a process spent since its result before: the main agent's part as the result states it or as its responses show it, of which
 /// one may contain more than this run, and all of the subagents.
-fn own_tokens(runs: &[Vec<usize>], session: &SessionResult, stated: Option<Tokens>) -> Tokens {
-    let turns: BTreeSet<usize> = runs.iter().flatten().copied().collect();
-    let spent = |is_subagent: bool| {
-        let turns = turns.iter().map(|it| &session.turns[*it]).filter(|it| it.is_subagent == is_subagent);
-        turns.map(|it| it.tokens.get()).sum::<Tokens>()
-    };
+fn own_tokens(runs: &[Vec<usize>], session: &SessionResult, stated: Option<Tokens>) -> OwnTokens {
+    let mut main: BTreeMap<Option<&Symbol>, Tokens> = BTreeMap::new();
+    let mut subagents: BTreeMap<Option<&Symbol>, Tokens> = BTreeMap::new();
+    for turn in turns_of(runs).into_iter().map(|turn| &session.turns[turn]) {
+        let models = if turn.is_subagent { &mut subagents } else { &mut main };
+        let sum = models.entry(turn.model.as_ref()).or_insert(Tokens::UNKNOWN);
+        *sum = sum.plus(turn.tokens.get());
+    }
     let smaller = |a: Option<i64>, b: Option<i64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
-    spent(false).zip(stated.unwrap_or_default(), smaller).plus(spent(true))
+    let of_main = main.values().copied().sum::<Tokens>().zip(stated.unwrap_or_default(), smaller);
+    let of_main = (of_main, main.len() <= 1);
+    let of_subagents = subagents.into_iter().map(|(model, tokens)| (tokens, model.is_some()));
+    OwnTokens::of_parts([of_main].into_iter().chain(of_subagents))
 }
 
 fn origin<'a>(record: &'a Record<'a>, line: Line<'a>) -> Origin<'a> {

@@ -23,7 +23,7 @@
 //! | parts of a response | `usage.iterations[]` of the types `advisor_message` and `compaction`, and attempts that a `fallback_message` replaced, are turns with their own model ([parts of a response](accounting.md#parts-of-a-response)) |
 //! | total | `cost-state`: the sums of a process by model, with the cost ([saved totals](accounting.md#saved-totals)) |
 //! | parent | `forkedFrom.sessionId`, `parentSessionId` of `fork-context-ref`, `session_id` of a job (`sessionKind: bg`), else the owner of a copied history |
-//! | subagent | `isSidechain` with `agentId`, or `progress.data` of type `agent_progress`; its type is `subagent_type` of the call |
+//! | subagent | `isSidechain` with `agentId`, or `progress.data` of type `agent_progress`; its type is `subagent_type` of the call, else `agentType` of `agent-ID.meta.json` beside its file |
 //! | effort, skill, plugin, agent type | `effort`, `attributionSkill`, `attributionPlugin`, `attributionAgent`; before 2.1.129 the skill by [the rule for all runtimes](accounting.md#attribution). `attributionMcpServer` and `attributionMcpTool` are not used: of 136 responses, 6 had called that server |
 //! | slash command | `<command-name>` of a user line. It is a skill if a line with `Base directory for this skill:` follows |
 //! | cache miss reason | `message.diagnostics.cache_miss_reason.type` |

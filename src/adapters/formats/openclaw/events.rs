@@ -7,8 +7,8 @@
 //! # `openclaw-events`
 //!
 //! pi's event stream from openclaw's embedded agent. Recognised as `pi-json`, with the provider `openclaw` or usage under
-//! Anthropic's names; else by `--runtime openclaw` or a sidecar. Read as `pi-json`; tokens also under `input_tokens`,
-//! `output_tokens`, `cache_read_input_tokens`, `cache_creation_input_tokens`.
+//! Anthropic's names; else by `--runtime openclaw` or a sidecar. Read as `pi-json`; tokens also under the names of providers that
+//! openclaw's `normalizeUsage` accepts, such as `input_tokens`, `promptTokens`, `cache_creation_input_tokens`.
 
 use crate::adapters::engine::{Adapter, Probe, fold};
 use crate::adapters::formats::pi::common::SHOWS;

@@ -124,7 +124,7 @@ fn child_of_path(path: &str) -> Option<&str> {
 }
 
 record! {
-    /// Usage with the keys of pi, or with those of Anthropic, which openclaw's Claude runtime writes.
+    /// Usage with the keys of pi, or with those of a provider, which openclaw's runtimes write (openclaw's `normalizeUsage`).
     pub(crate) struct Usage {
         "input" => input: Count,
         "output" => output: Count,
@@ -139,6 +139,15 @@ record! {
         "output_tokens" => output_tokens: Count,
         "cache_read_input_tokens" => cache_read_input_tokens: Count,
         "cache_creation_input_tokens" => cache_creation_input_tokens: Count,
+        "inputTokens" => input_tokens_in_camel_case: Count,
+        "outputTokens" => output_tokens_in_camel_case: Count,
+        "promptTokens" => prompt_tokens_in_camel_case: Count,
+        "completionTokens" => completion_tokens_in_camel_case: Count,
+        "prompt_tokens" => prompt_tokens: Count,
+        "completion_tokens" => completion_tokens: Count,
+        "cache_read" => cache_read_in_snake_case: Count,
+        "cache_write" => cache_write_in_snake_case: Count,
+        "cached_tokens" => cached_tokens: Count,
     }
 }
 
@@ -154,15 +163,31 @@ record! {
 
 impl Usage {
     pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        let counts = [
-            [self.input, self.input_tokens],
-            [self.output, self.output_tokens],
-            [self.cache_read, self.cache_read_input_tokens],
-            [self.cache_write, self.cache_creation_input_tokens],
+        let inputs = [
+            self.input,
+            self.input_tokens_in_camel_case,
+            self.input_tokens,
+            self.prompt_tokens_in_camel_case,
+            self.prompt_tokens,
         ];
-        damage.note_impossible(counts.as_flattened());
+        let outputs = [
+            self.output,
+            self.output_tokens_in_camel_case,
+            self.output_tokens,
+            self.completion_tokens_in_camel_case,
+            self.completion_tokens,
+        ];
+        let cache_reads =
+            [self.cache_read, self.cache_read_in_snake_case, self.cache_read_input_tokens, self.cached_tokens];
+        let cache_writes = [self.cache_write, self.cache_write_in_snake_case, self.cache_creation_input_tokens];
         damage.note_impossible(&[self.cache_write_1h, self.reasoning, self.reasoning_tokens]);
-        let [input, output, cache_read, cache_write] = counts.map(|[a, b]| a.get().or(b.get()));
+        let mut count = |names: &[Count]| {
+            damage.note_impossible(names);
+            let positive = names.iter().filter_map(|count| count.get()).find(|count| *count > 0);
+            positive.or_else(|| names.iter().find_map(|count| count.get()))
+        };
+        let (input, output) = (count(&inputs), count(&outputs));
+        let (cache_read, cache_write) = (count(&cache_reads), count(&cache_writes));
         Tokens {
             input,
             output,

@@ -5,7 +5,7 @@ use crate::adapters::formats::copilot::events::records::Data;
 use crate::adapters::shared::ai_credits::dollars;
 use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
-use crate::model::session::{AgentTotal, ModelTotal, NEGLIGIBLE_USD, Tokens, Total};
+use crate::model::session::{AgentTotal, ModelTotal, NEGLIGIBLE_USD, OwnTokens, Tokens, Total};
 
 /// The last version whose processes all begin to count at 0: see `copilot-events`.
 const LAST_FROM_ZERO: [u32; 3] = [1, 0, 67];
@@ -74,10 +74,10 @@ impl Stated {
         if is_new == Some(false) || is_new.is_none() && !knows_outputs {
             return false;
         }
-        let own: Tokens = own.sum();
+        let own = OwnTokens::of_parts([(own.sum(), false)]);
         let outputs = |stated: &Self| stated.models.iter().filter_map(|model| model.tokens.output).sum::<i64>();
         earlier.has_tokens()
-            && outputs(self) >= outputs(earlier).saturating_add(own.output.unwrap_or(0))
+            && outputs(self) >= outputs(earlier).saturating_add(own.all.output.unwrap_or(0))
             && self.total().contains(own, &earlier.total())
     }
 

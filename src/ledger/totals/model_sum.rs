@@ -1,0 +1,163 @@
+//! The sum of the totals of one model, and its parts by day.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::remainder::Remainder;
+use crate::base::text::Symbol;
+use crate::base::time::Time;
+use crate::model::session::{ModelTotal, NEGLIGIBLE_USD, Total, Turn, add, add_money};
+use crate::model::tables::TurnRow;
+
+/// The totals of one model in all processes of a session.
+pub(super) struct ModelSum {
+    /// Their sum, at the place of the first one.
+    pub all: PlacedTotal,
+    /// Those of each record.
+    parts: BTreeMap<Place, PlacedTotal>,
+}
+
+/// A total of one model with its place.
+#[derive(Clone)]
+pub(super) struct PlacedTotal {
+    /// Index of the file.
+    pub source: usize,
+    pub line: i64,
+    pub occurred_at: Option<Time>,
+    pub total: ModelTotal,
+    /// The same by provider.
+    pub by_provider: BTreeMap<Option<Symbol>, ModelTotal>,
+    /// Cost of the process beyond that of its models.
+    pub unassigned_cost: Option<f64>,
+}
+
+/// The index of a file, and a line.
+type Place = (usize, i64);
+
+/// A part of a sum that gets rows of its own, with the indexes of the responses that it contains.
+pub(super) type PartWithResponses<'a> = (Cow<'a, PlacedTotal>, Vec<usize>);
+
+impl ModelSum {
+    /// A sum that begins with the first total of its model. `process` is the total of all models that contains it.
+    pub fn new(source: usize, process: &Total, first: &ModelTotal) -> Self {
+        Self { all: PlacedTotal::new(source, process, first), parts: BTreeMap::new() }
+    }
+
+    /// Adds the model's total of a process.
+    pub fn add(&mut self, source: usize, process: &Total, total: &ModelTotal, unassigned_cost: Option<f64>) {
+        let part = self.parts.entry((source, process.line));
+        part.or_insert_with(|| PlacedTotal::new(source, process, total)).add(total, unassigned_cost);
+        self.all.add(total, unassigned_cost);
+    }
+
+    /// The parts that get rows of their own: one for each day, or the whole sum if the log does not show which of the responses each day
+    /// contains. `responses` are the indexes of those that the sum contains.
+    pub fn divide(&self, rows: &[TurnRow], responses: Vec<usize>) -> Vec<PartWithResponses<'_>> {
+        self.by_day(rows, &responses).unwrap_or_else(|| vec![(Cow::Borrowed(&self.all), responses)])
+    }
+
+    fn by_day(&self, rows: &[TurnRow], responses: &[usize]) -> Option<Vec<PartWithResponses<'_>>> {
+        let mut by_time = Vec::with_capacity(self.parts.len());
+        for (place, part) in &self.parts {
+            by_time.push((part.occurred_at?, *place));
+        }
+        by_time.sort_unstable();
+        let day = |(time, _): &(Time, Place)| time.day();
+        if by_time.first().map(day) == by_time.last().map(day) {
+            return None;
+        }
+        let mut own: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
+        for index in responses {
+            let row = rows.get(*index)?;
+            let in_file = self.parts.range((row.source, row.turn.line)..=(row.source, i64::MAX)).next();
+            let place = in_file.map(|(place, _)| *place).or_else(|| {
+                let time = row.turn.occurred_at?;
+                let next = by_time.partition_point(|(end, _)| *end < time);
+                by_time.get(next).map(|(_, place)| *place)
+            });
+            own.entry(place?).or_default().push(*index);
+        }
+        let of_day = |records: &[(Time, Place)]| {
+            let mut of_day: Option<PartWithResponses<'_>> = None;
+            for (_, place) in records {
+                let part = self.parts.get(place)?;
+                let mut responses = own.remove(place).unwrap_or_default();
+                match &mut of_day {
+                    Some((sum, all)) => {
+                        sum.to_mut().join(part);
+                        all.append(&mut responses);
+                    }
+                    None => of_day = Some((Cow::Borrowed(part), responses)),
+                }
+            }
+            of_day.filter(|(part, own)| part.can_contain(|| turns(rows, own)))
+        };
+        let days = by_time.chunk_by(|a, b| day(a) == day(b)).map(of_day).collect::<Option<Vec<_>>>()?;
+        let days: Vec<_> = days.into_iter().filter(|(part, own)| !part.is_zero() || !own.is_empty()).collect();
+        (!days.is_empty()).then_some(days)
+    }
+}
+
+impl PlacedTotal {
+    /// Nothing yet, at the place of a process.
+    fn new(source: usize, process: &Total, model: &ModelTotal) -> Self {
+        Self {
+            source,
+            line: process.line,
+            // A session may change long after its last request: a new title, or its archiving.
+            occurred_at: process.occurred_at.filter(|_| !process.is_sum_of_counts),
+            total: ModelTotal { model: model.model.clone(), ..ModelTotal::default() },
+            by_provider: BTreeMap::new(),
+            unassigned_cost: None,
+        }
+    }
+
+    fn add(&mut self, total: &ModelTotal, unassigned_cost: Option<f64>) {
+        add_to(&mut self.total, total);
+        let nothing = || ModelTotal { model: total.model.clone(), ..ModelTotal::default() };
+        add_to(self.by_provider.entry(total.provider.clone()).or_insert_with(nothing), total);
+        self.unassigned_cost = add_money(self.unassigned_cost, unassigned_cost);
+    }
+
+    /// Adds another sum.
+    fn join(&mut self, other: &Self) {
+        add_to(&mut self.total, &other.total);
+        for (provider, total) in &other.by_provider {
+            let nothing = || ModelTotal { model: total.model.clone(), ..ModelTotal::default() };
+            add_to(self.by_provider.entry(provider.clone()).or_insert_with(nothing), total);
+        }
+        self.unassigned_cost = add_money(self.unassigned_cost, other.unassigned_cost);
+    }
+
+    fn is_zero(&self) -> bool {
+        self.remainder(|| [].iter()).is_zero()
+    }
+
+    /// What it contains beyond these responses.
+    pub fn remainder<'a, T: Iterator<Item = &'a Turn>>(&self, responses: impl Fn() -> T) -> Remainder {
+        Remainder::of(&self.total, responses, self.unassigned_cost)
+    }
+
+    /// Whether its tokens and its cost are at least those of responses.
+    fn can_contain<'a, T: Iterator<Item = &'a Turn>>(&self, responses: impl Fn() -> T) -> bool {
+        let paid: f64 = responses().filter_map(|turn| Some(turn.cost.as_deref()?.total)).sum();
+        let cost = add_money(self.total.cost, self.unassigned_cost);
+        cost.is_none_or(|cost| cost + NEGLIGIBLE_USD >= paid) && !self.remainder(responses).is_negative
+    }
+}
+
+/// The responses with these indexes.
+pub(super) fn turns<'a>(rows: &'a [TurnRow], indexes: &'a [usize]) -> impl Iterator<Item = &'a Turn> {
+    indexes.iter().filter_map(|index| rows.get(*index)).map(|row| &*row.turn)
+}
+
+/// Adds tokens, searches and cost to a sum.
+fn add_to(sum: &mut ModelTotal, total: &ModelTotal) {
+    sum.tokens = sum.tokens.plus(total.tokens);
+    sum.web_searches = add(sum.web_searches, total.web_searches);
+    sum.context_window = sum.context_window.or(total.context_window);
+    sum.provider = sum.provider.take().or_else(|| total.provider.clone());
+    sum.effort = sum.effort.take().or_else(|| total.effort.clone());
+    sum.cost = add_money(sum.cost, total.cost);
+    sum.add_agents(&total.agents);
+}
