@@ -64,6 +64,7 @@ mod overview;
 #[cfg(feature = "archive")]
 mod perfetto;
 mod places;
+mod prefixes;
 mod prices;
 mod privacy;
 #[cfg(feature = "archive")]

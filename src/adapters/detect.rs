@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::adapters::described::UserFormat;
 use crate::adapters::engine::api::{Adapter, Hints};
 use crate::adapters::engine::probe::Probe;
-use crate::adapters::formats::side_files::is_in_side_directory;
+use crate::adapters::formats::side_files;
 use crate::adapters::registry::{ADAPTERS, AUXILIARY, TEXTS};
 use crate::json::lines::{Line, Lines};
 
@@ -68,17 +68,27 @@ fn detect_text(bytes: &[u8]) -> Option<&'static Adapter> {
     TEXTS.iter().find(|(start, _)| rest.starts_with(start.as_bytes())).map(|(_, adapter)| *adapter)
 }
 
+/// Whether a log is plain text, whose lines are not JSON.
+pub fn is_plain_text(bytes: &[u8]) -> bool {
+    detect_text(bytes).is_some()
+}
+
 /// Whether a file at `path` that no format claims belongs to logs without being one: an index, a pointer. One of its first records,
 /// the document that it consists of, or its path decides.
 pub fn is_auxiliary(bytes: &[u8], path: &str) -> bool {
     let is_known = |probe: Probe<'_>| AUXILIARY.iter().any(|is_auxiliary| is_auxiliary(&probe));
     let mut records =
         Lines::new(bytes).take(MAX_AUXILIARY_RECORDS).filter_map(|line| Probe::new(line.bytes, path)).peekable();
-    is_in_side_directory(path)
+    side_files::is_in_side_directory(path)
         || match records.peek() {
             Some(_) => records.any(is_known),
             None => Probe::new(bytes.trim_ascii(), path).is_some_and(is_known),
         }
+}
+
+/// Whether a database with these tables, of which no format knows any, belongs to logs without being one.
+pub fn is_auxiliary_database(path: &str, tables: &[String]) -> bool {
+    side_files::is_side_database(path, tables)
 }
 
 /// Returns the format of the records that formats of `runtimes` do not know: two of the records must surely be of it.

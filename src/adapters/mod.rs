@@ -30,7 +30,7 @@ mod unread;
 pub mod vocabulary;
 
 pub use described::UserFormat;
-pub use detect::{Claims, detect, is_auxiliary};
+pub use detect::{Claims, detect, is_auxiliary, is_auxiliary_database, is_plain_text};
 pub use driver::{Driver, Step, parse};
 pub use engine::{Adapter, Context, Fold, Hints, Parsed, Probe, RecordErrors, RecordKind, unknown};
 pub use formats::gemini::project_root::{has_chat, project_root};

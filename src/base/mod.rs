@@ -4,6 +4,7 @@ pub mod byte_order_mark;
 pub mod compact_option;
 pub(crate) mod hash;
 pub mod line_sketch;
+pub mod log_prefix;
 pub mod rows;
 pub mod split;
 pub mod text;

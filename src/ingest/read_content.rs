@@ -18,6 +18,7 @@ use crate::base::hash::Hash;
 use crate::input::database;
 use crate::input::machine::UserPath;
 use crate::input::open::FileContent;
+use crate::input::prefixes::without_prefixes;
 use crate::input::sidecar::Sidecar;
 use crate::model::retention;
 use crate::model::session::SessionResult;
@@ -50,6 +51,7 @@ impl Run<'_> {
             let message = format!("compressed with {compression}, which is not read; decompress it first");
             return Err(Failure::Unreadable(message));
         }
+        let mut is_side_database = false;
         if database::is_database(content) {
             let rows = place.rows(content, self.options.limit).map_err(Failure::Unreadable)?;
             if rows.has_changed && !is_last {
@@ -58,12 +60,24 @@ impl Run<'_> {
             source.runtime_deletes_sessions = true;
             if rows.is_known {
                 source.message = source.message.or(rows.lost);
-                return Ok(
-                    FileJob { run: self, place, content: &rows.text, stored: content, file: None, source }.read()
-                );
+                let job = FileJob {
+                    run: self,
+                    place,
+                    content: &rows.text,
+                    stored: content,
+                    file: None,
+                    is_side_database,
+                    source,
+                };
+                return Ok(job.read());
             }
+            is_side_database = adapters::is_auxiliary_database(&source.path, &rows.other_tables);
         }
-        let mut read = FileJob { run: self, place, content, stored: content, file: Some(content), source }.read();
+        let text = if adapters::is_plain_text(content) { None } else { without_prefixes(content) };
+        let text = text.as_deref().unwrap_or(content);
+        let file = Some(content);
+        let job = FileJob { run: self, place, content: text, stored: content, file, is_side_database, source };
+        let mut read = job.read();
         if read.source.path == STDIN {
             read.source.replaces = beginnings(content, &self.options.earlier_stdin);
         }
@@ -78,8 +92,10 @@ struct FileJob<'a> {
     content: &'a [u8],
     /// The content of the file, from which `content` may be made.
     stored: &'a [u8],
-    /// The file that the content is, unless the content was made from it.
+    /// The file that the content is, with prefixes before its lines or without; `None` if its rows are the content.
     file: Option<&'a FileContent<'a>>,
+    /// Whether it is a database that belongs to logs without being one.
+    is_side_database: bool,
     /// What is known of the file so far. A message states why a part of it is missing.
     source: Source,
 }
@@ -102,7 +118,8 @@ impl FileJob<'_> {
         }
         let sidecar = self.sidecar();
         let known = self.file.and_then(|_| (self.run.known)(&self.source.path));
-        let mut hasher = ContentHasher::new(self.content, self.file, known.as_ref().and_then(FileStamp::length));
+        let hashed: &[u8] = self.file.map_or(self.content, |file| file);
+        let mut hasher = ContentHasher::new(hashed, self.file, known.as_ref().and_then(FileStamp::length));
         let mut claims = Claims::new();
         // A defect in an adapter costs its file, not the run.
         let records = catch_unwind(AssertUnwindSafe(|| self.read_records(&sidecar, &mut hasher, &mut claims)));
@@ -224,7 +241,9 @@ impl FileJob<'_> {
         for session in &mut sessions {
             self.fill(session, sidecar);
         }
-        let is_auxiliary = || self.place.is_sidecar() || adapters::is_auxiliary(self.content, &self.source.path);
+        let is_auxiliary = || {
+            self.is_side_database || self.place.is_sidecar() || adapters::is_auxiliary(self.content, &self.source.path)
+        };
         let status = match parsed.format {
             _ if is_cut => SourceStatus::Truncated,
             Some(_) => SourceStatus::Parsed,

@@ -45,6 +45,8 @@ pub struct Rows {
     pub text: Vec<u8>,
     /// Whether the database has such tables at all.
     pub is_known: bool,
+    /// The names of all tables of a database that has no such table.
+    pub other_tables: Vec<String>,
     /// What could not be read.
     pub lost: Option<String>,
     /// Whether the database was written to while it was read, so that another attempt may return more rows.
@@ -308,6 +310,9 @@ fn read_as(path: &Path, how: &str, request: &Request<'_>) -> rusqlite::Result<Ro
             reader.rows.is_known = true;
             reader.table(&connection, table, None, &columns);
         }
+    }
+    if !reader.rows.is_known {
+        reader.rows.other_tables = columns.into_keys().collect();
     }
     for ((table, error), count) in std::mem::take(&mut reader.errors) {
         let times = if count > 1 { format!(" ({count} times)") } else { String::new() };

@@ -8,6 +8,7 @@
 //!   mapped      large files mapped into memory; unsafe
 //!   decompress  gzip and zstd, up to a limit
 //!   utf16       text in UTF-16
+//! prefixes    lines with a time or a level before them -> lines without it
 //! containers  tar or zip archive -> the content of each member
 //! database    SQLite file -> lines
 //! labels      labels in the path of a log
@@ -27,5 +28,6 @@ pub mod labels;
 pub mod machine;
 mod mapped;
 pub mod open;
+pub mod prefixes;
 pub mod sidecar;
 mod utf16;

@@ -611,3 +611,120 @@ fn a_reset_of_the_conversation_is_known() {
     let tables = tables(&[log]);
     assert_eq!(tables.sessions.iter().map(|row| row.tokens.output).collect::<Vec<_>>(), [Some(20), Some(20)]);
 }
+
+/// Events of a subagent's records are the subagent's, in its own file and among the records of its parent.
+#[test]
+fn events_of_subagents_are_theirs() {
+    const AGENT: &str = r#","isSidechain":true,"agentId":"a1""#;
+    let call = r#"{"type":"tool_use","id":"toolu_1","name":"Task","input":{"subagent_type":"Explore"}}"#;
+    let system = |second: u32, subtype: &str, more: &str| {
+        line("system", second, &format!(r#""subtype":"{subtype}","compactMetadata":{{"trigger":"auto"}}{more}"#))
+    };
+    let failed = |second: u32, more: &str| {
+        line(
+            "assistant",
+            second,
+            &format!(r#""isApiErrorMessage":true,"message":{{"model":"<synthetic>","content":[]}}{more}"#),
+        )
+    };
+    let result = r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"Done."}]"#;
+    let lines = [
+        response(1, "msg_1", call, ""),
+        response(2, "msg_2", "", AGENT),
+        system(3, "compact_boundary", AGENT),
+        system(4, "api_error", AGENT),
+        failed(5, AGENT),
+        user(6, result, r#","toolUseResult":{"agentId":"a1"}"#),
+        system(7, "compact_boundary", ""),
+        system(8, "api_error", ""),
+    ];
+    let tables = tables_of(&[&lines]);
+    let events: Vec<_> = tables.events.iter().filter(|row| row.event.kind != EventKind::Subagent).collect();
+    let found: Vec<_> =
+        events.iter().map(|row| (row.event.line, row.event.agent.as_deref(), row.event.is_subagent)).collect();
+    let agent = Some("Explore");
+    assert_eq!(found, [(3, agent, true), (4, agent, true), (5, agent, true), (7, None, false), (8, None, false)]);
+}
+
+/// The same in a recorded stream, whose records name the call that started the agent.
+#[test]
+fn events_of_subagents_in_a_stream_are_theirs() {
+    let record = |kind: &str, id: &str, parent: &str, more: &str| {
+        format!(r#"{{"type":"{kind}","session_id":"s","uuid":"{id}","parent_tool_use_id":{parent},{more}}}"#)
+    };
+    let call = r#""message":{"id":"m1","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Task","input":{"subagent_type":"Explore"}}],"usage":{"input_tokens":1,"output_tokens":1}}"#;
+    let log = [
+        record("assistant", "u1", "null", call),
+        record("system", "u2", r#""toolu_1""#, r#""subtype":"compact_boundary""#),
+        record("system", "u3", r#""toolu_1""#, r#""subtype":"api_retry""#),
+        record(
+            "assistant",
+            "u4",
+            r#""toolu_1""#,
+            r#""error":"rate_limit","message":{"model":"<synthetic>","content":[]}"#,
+        ),
+        record("system", "u5", "null", r#""subtype":"api_retry""#),
+    ];
+    let tables = tables(&[log.join("\n")]);
+    let found: Vec<_> = tables.events.iter().map(|row| (row.event.agent.as_deref(), row.event.is_subagent)).collect();
+    let agent = (Some("Explore"), true);
+    assert_eq!(found, [agent, agent, agent, (None, false)]);
+}
+
+/// Gemini CLI and Qwen Code list the prompts of all sessions of a project in one file.
+#[test]
+fn a_list_of_prompts_is_no_transcript() {
+    let log =
+        r#"[{"sessionId":"s","messageId":0,"type":"user","message":"Fix it.","timestamp":"2026-10-05T10:00:00Z"}]"#;
+    assert!(adapters::detect(log.as_bytes(), Hints::default()).is_empty());
+    assert!(adapters::is_auxiliary(log.as_bytes(), "/h/.gemini/tmp/p/logs.json"));
+}
+
+/// Cowork writes prompts under the id of the task, and all other records under that of Claude Code's session.
+#[test]
+fn prompts_of_an_audit_log_are_those_of_the_session_that_answers() {
+    let record = |kind: &str, session: &str, second: u32, more: &str| {
+        let time = format!(r#""_audit_timestamp":"2026-10-05T10:00:{second:02}.000Z""#);
+        format!(
+            r#"{{"type":"{kind}","session_id":"{session}","uuid":"{session}{second}","parent_tool_use_id":null,{time},{more}}}"#
+        )
+    };
+    let prompt =
+        |session: &str, second: u32| record("user", session, second, r#""message":{"role":"user","content":"Go."}"#);
+    let init = |session: &str, second: u32| {
+        record("system", session, second, r#""subtype":"init","cwd":"/w","model":"m","tools":[]"#)
+    };
+    let answer = |session: &str, second: u32, content: &str| {
+        let message = format!(
+            r#""message":{{"id":"m{second}","model":"m","content":[{content}],"usage":{{"input_tokens":4,"output_tokens":5}}}}"#
+        );
+        record("assistant", session, second, &message)
+    };
+    let result = record(
+        "user",
+        "inner",
+        5,
+        r#""message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"a"}]}"#,
+    );
+    let log = [
+        prompt("task", 1),
+        init("inner", 2),
+        answer("inner", 3, CALL),
+        result,
+        answer("inner", 6, ""),
+        prompt("task", 7),
+        init("next", 8),
+        answer("next", 9, ""),
+        prompt("task", 10),
+    ];
+    let tables = tables(&[log.join("\n")]);
+    let found: Vec<_> = (tables.sessions.iter())
+        .map(|row| (&*row.session.session_id, row.user_turns, row.session.started_at.is_some(), row.tokens.total()))
+        .collect();
+    assert_eq!(found, [("inner", Some(1), true, Some(18)), ("next", Some(2), true, Some(9))]);
+    let call = &tables.tool_calls[0].call;
+    assert!(call.occurred_at.is_some() && call.ended_at.is_some());
+    // A task without an answer.
+    let sessions = super::sessions(&prompt("task", 1));
+    assert_eq!(sessions.iter().map(|it| &*it.session_id).collect::<Vec<_>>(), ["task"]);
+}

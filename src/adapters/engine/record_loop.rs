@@ -7,6 +7,7 @@ use foldhash::HashSet;
 
 use super::api::{Context, Fold, Folded, LineSource, LoopInput, RecordErrors, RecordKind, RecordLoop};
 use super::unknown::unknown_type;
+use crate::base::log_prefix::without_prefix;
 use crate::json;
 use crate::json::lines::Line;
 use crate::model::health::{Health, Reason};
@@ -42,6 +43,7 @@ pub(crate) fn fold_from<'a, F: Fold>(state: F, input: LoopInput<'a>) -> Box<dyn 
         unknown: Vec::new(),
         max_unknown: usize::MAX,
         counted: Vec::new(),
+        previous: &[],
         large,
         is_large: false,
         bytes: 0,
@@ -175,6 +177,8 @@ struct FoldState<'a, F> {
     max_unknown: usize,
     /// See [`Folded::counted`].
     counted: Vec<Line<'a>>,
+    /// The text of the line before.
+    previous: &'a [u8],
     /// See [`Driver::with_large`](crate::adapters::Driver::with_large).
     large: usize,
     /// Whether more bytes than that were read.
@@ -205,7 +209,19 @@ impl<'a, F: Fold> FoldState<'a, F> {
                     self.add_counted(line);
                 }
             }
-            Err(error) => self.health.reject(reason(line.bytes, error), line.number, line.bytes),
+            Err(error) => self.add_rejected(line, error),
+        }
+        self.previous = line.bytes;
+    }
+
+    /// Counts a line that is not a record. One that contains a record after a time or a level may have counts, or begin a session.
+    #[cold]
+    fn add_rejected(&mut self, line: Line<'a>, error: json::Error) {
+        self.health.reject(reason(line.bytes, error), line.number, line.bytes);
+        let is_record = |rest: &&[u8]| rest.starts_with(b"{\"type\":") && json::value_end(rest, 0) == Ok(rest.len());
+        let record = without_prefix(line.bytes).filter(is_record);
+        if let Some(bytes) = record.filter(|record| *record != self.previous) {
+            self.add_counted(Line { bytes, ..line });
         }
     }
 

@@ -132,6 +132,16 @@ impl<S> Sessions<S> {
         self.all.sessions.is_empty()
     }
 
+    /// Whether there is a session of that id, emitted or not.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.all.find(id).is_some()
+    }
+
+    /// The id of the session of the last record.
+    pub(crate) fn current_id(&self) -> Option<&str> {
+        self.all.sessions.iter().nth(self.current).map(|it| it.id.as_str())
+    }
+
     /// The session of a record in `line`, by its id. `new` creates the state at the first record. `None` if the session was
     /// emitted before.
     pub(crate) fn get(&mut self, id: &str, line: i64, new: impl FnOnce() -> S) -> Option<&mut S> {

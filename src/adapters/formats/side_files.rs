@@ -2,6 +2,8 @@
 //! (docs/formats.md#side-files). A file is one of these only if no format claims it.
 
 use crate::adapters::engine::Probe;
+use crate::base::split::base_name;
+use crate::json::Raw;
 
 /// Directories whose files belong to logs without being any, each with the directory that contains it; empty if any may.
 const DIRECTORIES: &[(&str, &str)] = &[
@@ -10,12 +12,34 @@ const DIRECTORIES: &[(&str, &str)] = &[
     ("storage", "todo"),
     ("storage", "session_diff"),
     ("storage", "session_share"),
+    // Claude Code and Qwen Code: lists of tasks.
+    (".claude", "todos"),
+    (".claude", "tasks"),
+    (".qwen", "todos"),
+    // Copilot CLI: copies of files before edits, and their index.
+    ("", "rewind-snapshots"),
     // Harbor: what the verifier of a trial printed and decided.
     ("", "verifier"),
 ];
 
 /// Files that are plain text: of a trial of Harbor and of its job; the directory of a project, beside the chats of Gemini CLI.
 const NAMES: &[&str] = &["trial.log", "job.log", "exception.txt", ".project_root"];
+
+/// Databases beside logs, by the beginnings of their names and the tables that all of their versions have.
+const DATABASES: &[(&str, &[&str])] = &[
+    // Codex: an index of its threads; what the program itself logs.
+    ("state_", &["threads", "thread_dynamic_tools"]),
+    ("logs_", &["_sqlx_migrations", "logs"]),
+    // Copilot CLI: the list of tasks of a session.
+    ("session.db", &["todos", "todo_deps"]),
+    // openclaw: tasks in the background, flows.
+    ("runs.sqlite", &["task_runs", "task_delivery_state"]),
+    ("registry.sqlite", &["flow_runs"]),
+    // Hermes: tasks of its boards.
+    ("kanban.db", &["tasks", "task_links"]),
+    // Kiro CLI and Amazon Q, before the first conversation was saved.
+    ("data.sqlite3", &["auth_kv", "history", "state"]),
+];
 
 /// How far above a file such a directory may be.
 const MAX_LEVELS: usize = 4;
@@ -34,10 +58,20 @@ pub(crate) fn is_in_side_directory(path: &str) -> bool {
     NAMES.contains(&name) || DIRECTORIES.iter().any(|(outer, inner)| is_of(outer, inner))
 }
 
+/// Whether a database with these tables, of which no format knows any, belongs to logs.
+pub(crate) fn is_side_database(path: &str, tables: &[String]) -> bool {
+    let name = base_name(path);
+    let has = |table: &&str| tables.iter().any(|it| it == table);
+    DATABASES.iter().any(|(start, needed)| name.starts_with(start) && needed.iter().all(|table| has(&table)))
+}
+
 /// Whether a record is of such a file.
 pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
     is_of_hermes(probe)
+        || is_of_claude(probe)
         || is_of_codex(probe)
+        || is_of_gemini(probe)
+        || is_of_openclaw(probe)
         || is_of_kimi(probe)
         || is_of_opencode(probe)
         || is_of_harbor(probe)
@@ -45,16 +79,50 @@ pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
         || is_prediction(probe)
 }
 
-/// A request that failed, or the index of the sessions of its gateway.
+/// The prompts of all sessions, the index of the sessions of a project, sums of tokens of a day, or events that were not sent.
+fn is_of_claude(probe: &Probe<'_>) -> bool {
+    let is_event = || probe.text("event_type").starts_with("ClaudeCode") && probe.has("event_data");
+    probe.has_all(&["display", "project", "timestamp"])
+        || probe.has("version") && has_list_of(probe, "entries", &["sessionId", "fullPath"])
+        || probe.has_all(&["lastComputedDate", "dailyActivity"])
+        || is_event()
+}
+
+/// The prompts of all sessions of a project, `logs.json`, which Qwen Code writes as well.
+fn is_of_gemini(probe: &Probe<'_>) -> bool {
+    let is_number = || probe.raw("messageId").0.first().is_some_and(u8::is_ascii_digit);
+    probe.has_all(&["sessionId", "messageId", "type", "timestamp"]) && is_number() && !probe.text("message").is_empty()
+}
+
+/// The runs of subagents.
+fn is_of_openclaw(probe: &Probe<'_>) -> bool {
+    let is_named = || {
+        let mut parts = probe.path().rsplit(['/', '\\']);
+        parts.next() == Some("runs.json") && parts.next() == Some("subagents")
+    };
+    probe.has_all(&["version", "runs"]) && is_named()
+}
+
+/// Whether the first element of a list has all of the keys.
+fn has_list_of(probe: &Probe<'_>, list: &str, keys: &[&str]) -> bool {
+    let elements: Vec<Raw<'_>> = probe.raw(list).read();
+    elements.first().and_then(|first| Probe::new(first.0, "")).is_some_and(|first| first.has_all(keys))
+}
+
+/// A request that failed, the index of the sessions of its gateway, or its list of models.
 fn is_of_hermes(probe: &Probe<'_>) -> bool {
     let is_dump = || probe.has_all(&["session_id", "reason"]) && probe.object("request").has("body");
     let is_index = || probe.is_map_of(&["session_key", "session_id"]);
-    is_dump() || probe.has_all(&["session_id", "files_payload_omitted"]) || is_index()
+    let is_catalog = || probe.is_map_of(&["id", "env", "models"]);
+    is_dump() || probe.has_all(&["session_id", "files_payload_omitted"]) || is_index() || is_catalog()
 }
 
-/// The index of sessions, `session_index.jsonl`, with their names.
+/// The index of sessions, `session_index.jsonl`, with their names; the prompts of all sessions; the list of models.
 fn is_of_codex(probe: &Probe<'_>) -> bool {
-    probe.has_all(&["id", "thread_name", "updated_at"]) && !probe.has("type")
+    let is_index = probe.has_all(&["id", "thread_name", "updated_at"]);
+    let is_prompt = probe.has_all(&["session_id", "ts", "text"]);
+    let is_catalog = || probe.has("fetched_at") && has_list_of(probe, "models", &["slug"]);
+    !probe.has("type") && (is_index || is_prompt || is_catalog())
 }
 
 /// The context of a session, `context.jsonl`, whose responses are in the wire file beside it.
@@ -113,6 +181,14 @@ mod tests {
             r#"{"session_id":"s","files_payload_omitted":true,"notice":"x"}"#,
             r#"{"agent:main:cli":{"session_key":"k","session_id":"s"}}"#,
             r#"{"id":"01a1","thread_name":"Fix the login","updated_at":"2026-10-09T08:00:00Z"}"#,
+            r#"{"session_id":"s","ts":1790000000,"text":"Fix the login."}"#,
+            r#"{"fetched_at":"2026-10-09T08:00:00Z","etag":"x","models":[{"slug":"gpt-6","display_name":"GPT"}]}"#,
+            r#"{"display":"Fix the login.","pastedContents":{},"timestamp":1790000000000,"project":"/work/shop"}"#,
+            r#"{"version":1,"entries":[{"sessionId":"s","fullPath":"/h/s.jsonl","messageCount":2}]}"#,
+            r#"{"version":2,"lastComputedDate":"2026-10-09","dailyActivity":[],"modelUsage":{"m":{"inputTokens":5}}}"#,
+            r#"{"event_type":"ClaudeCodeInternalEvent","event_data":{"event_name":"x","session_id":"s"}}"#,
+            r#"[{"sessionId":"s","messageId":0,"type":"user","message":"Hi.","timestamp":"2026-10-09T08:00:00Z"}]"#,
+            r#"{"acme":{"id":"acme","env":["KEY"],"name":"Acme","models":{}}}"#,
             r#"{"role":"_system_prompt","content":"x"}"#,
             "{\"role\":\"user\",\"content\":\"x\"}\n{\"role\":\"_checkpoint\",\"id\":0}",
             r#"{"id":"p","worktree":"/work/shop","vcs":"git","time":{"created":1790000000000}}"#,
@@ -136,6 +212,25 @@ mod tests {
     }
 
     #[test]
+    fn databases_are_known_by_name_and_tables() {
+        let is_side = |path: &str, tables: &[&str]| {
+            is_side_database(path, &tables.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
+        };
+        assert!(is_side("/h/.codex/state_5.sqlite", &["_sqlx_migrations", "thread_dynamic_tools", "threads"]));
+        assert!(is_side(r"C:\h\.copilot\session-state\s\session.db", &["todo_deps", "todos"]));
+        assert!(is_side("x.tar!/amazon-q/data.sqlite3", &["auth_kv", "history", "migrations", "state"]));
+        assert!(!is_side("/h/data.sqlite3", &["history"]));
+        assert!(!is_side("/h/shop.db", &["todo_deps", "todos"]));
+    }
+
+    #[test]
+    fn runs_of_openclaw_are_known_by_their_path() {
+        let record = br#"{"version":2,"runs":{}}"#;
+        assert!(is_auxiliary(record, "/h/.openclaw/subagents/runs.json"));
+        assert!(!is_auxiliary(record, "/h/runs.json"));
+    }
+
+    #[test]
     fn directories_and_names_decide_on_text() {
         for path in [
             "/jobs/j/t__1/verifier/test-stdout.txt",
@@ -144,6 +239,9 @@ mod tests {
             "a.tar!/storage/session_diff/ses_1.json",
             "/home/u/.local/share/opencode/storage/todo/ses_1.json",
             "/home/u/.gemini/tmp/web/.project_root",
+            "/home/u/.claude/todos/s-agent-s.json",
+            "/home/u/.claude/tasks/s/1.json",
+            "/home/u/.copilot/session-state/s/rewind-snapshots/index.json",
         ] {
             assert!(is_in_side_directory(path), "{path}");
         }

@@ -17,7 +17,7 @@ use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::{SharedStr, Symbol};
 use crate::json::fields::Maybe;
 use crate::model::health::Reason;
-use crate::model::session::{EventKind, Identity, Operation, Tokens, Turn};
+use crate::model::session::{Event, EventKind, Identity, Operation, Tokens, Turn};
 
 mod call_result;
 mod early_results;
@@ -206,6 +206,14 @@ impl Conversation {
         }
         self.builder.session.stop_reason =
             message.stop_reason.owned().or_else(|| self.builder.session.stop_reason.take());
+    }
+
+    /// Adds an event of the agent that wrote a record.
+    pub(crate) fn event(&mut self, kind: EventKind, origin: &Origin<'_>) -> &mut Event {
+        let agent = origin.subagent().and_then(|id| self.agents.get(id).cloned());
+        let event = self.builder.event(kind, origin.at);
+        (event.agent, event.is_subagent) = (agent, origin.is_subagent);
+        event
     }
 
     /// Adds the agent that a call started. Returns its type.

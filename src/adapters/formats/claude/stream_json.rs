@@ -9,19 +9,21 @@
 //! # `claude-stream-json`
 //!
 //! Recorded `claude -p --output-format stream-json`, or the array of `json --verbose`. Recognised by `session_id` (not `sessionId`)
-//! with `uuid`, `parent_tool_use_id` or `tools`, which Cursor's stream does not have. Seen: 28 files, 2.0.76 to 2.1.143,
+//! with `uuid`, `parent_tool_use_id` or `tools`, which Cursor's stream does not have. Cowork of Claude Desktop writes the same records
+//! to `audit.jsonl`, with the prompts under the id of the task. Seen: 28 files, 2.0.76 to 2.1.143,
 //! and trimmed ones of 2.1.28x, whose `result` has its `type` near its end.
 //!
 //! | what | from |
 //! | --- | --- |
-//! | session, model, cwd, version | `session_id`; `init`: `model`, `cwd`, `claude_code_version` |
+//! | session, model, cwd, version | `session_id`; of a prompt in an audit log whose id has no other records, that of the record after it; `init`: `model`, `cwd`, `claude_code_version` |
+//! | time | `timestamp`, else `_audit_timestamp` |
 //! | runtime | `qwen` if `init` has `qwen_code_version`: its input includes what was read from the cache, and its `result.usage` all agents (from its source). `amp` if the id begins with `T-`. Else `claude` |
 //! | turn | one per `message.id`, counts as in `claude-transcript` |
 //! | total | `result.modelUsage` by model, with `costUSD`, `webSearchRequests`, `contextWindow`, `provider`; `canonicalModel` is the model's name where the key does not contain it, as that of an inference profile; without it `result.usage`, which excludes subagents. The part beyond the turns is a row of grain `session` |
 //! | killed process | its responses are not included in any `result`. If the prompts since the previous `result` do not fit into a `result`, the responses before an `init` are those of a killed process, and are added to the total |
 //! | cost | `result.total_cost_usd`; the part that is not assigned to a model is added to the model with the largest cost |
 //! | duration, API duration, stated turns | `duration_ms`, `duration_api_ms`, `num_turns`, once per `uuid` (without one: per cost and duration) |
-//! | subagent | `parent_tool_use_id`; `subagent_type` of that call |
+//! | subagent | `parent_tool_use_id`, of events as well; `subagent_type` of that call |
 //! | call, file change | as in `claude-transcript`, structured result in `tool_use_result`; refusals also from `tool_result_meta[].non_execution_kind`, with the same words as `toolDenialKind`, and from `permission_denials` |
 //! | events | `status: compacting` and its `compact_boundary` are one compaction; `api_retry`, `api_error` (retry); lines with `error`, whose class is the code, and failed results that no such line precedes (error); results whose `terminal_reason` begins with `aborted_` (abort); subagents; denials |
 //! | limits | `rate_limit_event`: `rate_limit_info.rateLimitType` is the window, with `resetsAt` and 100 times `utilization`; newer versions contain all windows in `unifiedWindows`. `reached` is the `status` `rejected`. Minutes follow from the names `five_hour` and `seven_day…` (public examples; not in the files seen) |
@@ -29,7 +31,7 @@
 //! | status | the last `result`: `aborted` if its `terminal_reason` begins with `aborted_`, the user's interruption, whose `subtype` is `error_during_execution`; `success` only if `subtype` is `success` and `is_error` is not true (both traps occur: 3 files with `error_max_turns` and `is_error` false). A main response after it, or no `result` (4 of 28): `incomplete` |
 //!
 //! *Exact*: tokens and cost of a session that ends with a `result` (`total_cost_usd` is the sum of `modelUsage`). Times are
-//! unknown before 2.1.28x. *Lower bound*: without a `result`, as the lines contain the output count from the start of the stream
+//! unknown before 2.1.28x, except in audit logs. *Lower bound*: without a `result`, as the lines contain the output count from the start of the stream
 //! (296 on the lines, 8,555 in the `result` of one run); after a killed process; with subagents, if a `result` has no
 //! `modelUsage`. *Conflict*: a `result` below the sum of its lines.
 //!
@@ -44,12 +46,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::HashSet;
 use serde::Deserialize;
 
 use super::common::model_usage::ModelUsage;
 use super::common::prompts::{Author, PromptOrigin};
 use super::common::{Conversation, Message, NotRun, Origin, ResultMeta, ToolUseResult, Usage, limits};
-use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
+use crate::adapters::engine::sessions::Sessions;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{brief, money};
@@ -133,6 +136,9 @@ struct Record<'a> {
     uuid: Text<'a>,
     parent_tool_use_id: Text<'a>,
     timestamp: When,
+    /// Of the audit log of Cowork, whose records have no other time.
+    #[serde(rename = "_audit_timestamp")]
+    audit_timestamp: When,
     message: Message<'a>,
     request_id: Text<'a>,
     #[serde(rename = "isSynthetic")]
@@ -171,6 +177,12 @@ struct Record<'a> {
     rate_limit_info: Raw<'a>,
 }
 
+impl Record<'_> {
+    fn time(&self) -> Option<Time> {
+        self.timestamp.0.or(self.audit_timestamp.0)
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 struct Denial<'a> {
@@ -195,6 +207,8 @@ struct StatedError<'a> {
 struct Stream {
     context: Context,
     sessions: Sessions<Session>,
+    /// Prompts of an audit log that wait for the session that answers them, each with the number of its line.
+    prompts: Vec<(i64, Vec<u8>)>,
 }
 
 struct Session {
@@ -213,7 +227,7 @@ impl Fold for Stream {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Sessions::new() }
+        Self { context: context.clone(), sessions: Sessions::new(), prompts: Vec::new() }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -239,27 +253,54 @@ impl Fold for Stream {
         if !known {
             return RecordKind::Unknown;
         }
-        let Some(session) = self.session(&record, line) else { return RecordKind::Known };
-        session.conversation.builder.extend_to(record.timestamp.0);
-        session.is_stream |= record.kind.as_str() != "result";
-        match record.kind.as_str() {
-            "system" => session.system(&record, line),
-            "assistant" => session.assistant(&record, line, damage),
-            "user" => session.user(&record, line),
-            "rate_limit_event" => {
-                limits::add(&mut session.conversation.builder, record.rate_limit_info, &origin(&record, line));
-            }
-            _ => session.result(&record, line, damage),
+        if self.is_prompt_under_another_id(&record) {
+            self.prompts.push((line.number, line.bytes.to_vec()));
+            return RecordKind::Known;
         }
-        session.conversation.builder.name_events(record.uuid.some(), line.bytes);
+        let id = record.session_id.some();
+        self.add_prompts(id, damage);
+        if let Some(session) = self.session(id, line) {
+            session.record(&record, line, damage);
+        }
         RecordKind::Known
     }
 
-    streaming_sessions!(Session::finish);
+    fn close_idle(&mut self, line: i64, keep_open: &HashSet<String>) -> Vec<SessionResult> {
+        self.sessions.close_idle(line, keep_open, Session::finish)
+    }
+
+    fn closed_too_early(&self) -> HashSet<String> {
+        self.sessions.closed_too_early()
+    }
+
+    fn finish(mut self) -> Vec<SessionResult> {
+        let last = self.sessions.current_id().map(str::to_owned);
+        self.add_prompts(last.as_deref(), &mut RecordErrors::default());
+        self.sessions.finish(Session::finish)
+    }
 }
 
 impl Stream {
-    fn session(&mut self, record: &Record<'_>, line: Line<'_>) -> Option<&mut Session> {
+    /// Whether a record is a prompt in the audit log of Cowork under the id of the task, which is not that of the session that
+    /// answers it.
+    fn is_prompt_under_another_id(&self, record: &Record<'_>) -> bool {
+        let is_prompt = record.kind.as_str() == "user" && record.audit_timestamp.0.is_some();
+        is_prompt && record.session_id.some().is_some_and(|id| !self.sessions.has(id))
+    }
+
+    /// Adds the prompts that wait to the session of the record after them; at the end of the log to the last one, or to one of their
+    /// own.
+    fn add_prompts(&mut self, id: Option<&str>, damage: &mut RecordErrors) {
+        for (number, bytes) in std::mem::take(&mut self.prompts) {
+            let record: Record<'_> = Raw(&bytes).read();
+            let line = Line { number, bytes: &bytes };
+            if let Some(session) = self.session(id.or(record.session_id.some()), line) {
+                session.record(&record, line, damage);
+            }
+        }
+    }
+
+    fn session(&mut self, id: Option<&str>, line: Line<'_>) -> Option<&mut Session> {
         let new = |id: &str| {
             let runtime = if id.starts_with(AMP_ID) { AMP } else { self.context.runtime };
             let (format, capabilities) = (STREAM.id, STREAM.capabilities);
@@ -268,7 +309,7 @@ impl Stream {
             let runs = vec![Vec::new()];
             Session { conversation, is_stream: false, runs, error: None, names: BTreeMap::new() }
         };
-        match record.session_id.some() {
+        match id {
             Some(id) => self.sessions.get(id, line.number, || new(id)),
             // A record without a session id belongs to the session of the record before it.
             None if !self.sessions.is_empty() => self.sessions.current(line.number),
@@ -281,10 +322,23 @@ impl Stream {
 }
 
 impl Session {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        self.conversation.builder.extend_to(record.time());
+        self.is_stream |= record.kind.as_str() != "result";
+        match record.kind.as_str() {
+            "system" => self.system(record, line),
+            "assistant" => self.assistant(record, line, damage),
+            "user" => self.user(record, line),
+            "rate_limit_event" => {
+                limits::add(&mut self.conversation.builder, record.rate_limit_info, &origin(record, line));
+            }
+            _ => self.result(record, line, damage),
+        }
+        self.conversation.builder.name_events(record.uuid.some(), line.bytes);
+    }
+
     fn system(&mut self, record: &Record<'_>, line: Line<'_>) {
-        let time = record.timestamp.0;
         let session = &mut self.conversation.builder.session;
-        let at = At { line: line.number, time };
         match record.subtype.as_str() {
             "init" => {
                 self.runs.push(Vec::new());
@@ -303,7 +357,7 @@ impl Session {
             }
             // The status `compacting` before it is the same compaction, with an id that the transcript does not contain.
             "compact_boundary" => {
-                let event = self.conversation.builder.event(EventKind::Compaction, at);
+                let event = self.conversation.event(EventKind::Compaction, &origin(record, line));
                 // The transcript contains only the boundary, with the same id.
                 event.key = record.uuid.owned().or_else(|| event.key.take());
                 let metadata = &record.compact_metadata;
@@ -312,7 +366,7 @@ impl Session {
                 event.tokens_after = metadata.post_tokens.get();
             }
             "api_retry" | "api_error" => {
-                let event = self.conversation.builder.event(EventKind::Retry, at);
+                let event = self.conversation.event(EventKind::Retry, &origin(record, line));
                 event.code = record.error_status.whole().map(|it| it.to_string().into());
                 event.message = (!record.error.is_empty()).then(|| brief(&record.error.text()));
             }
@@ -321,14 +375,14 @@ impl Session {
     }
 
     fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
-        let (message, time) = (&record.message, record.timestamp.0);
+        let (message, time) = (&record.message, record.time());
         let at = At { line: line.number, time };
         if message.model.as_str() == "<synthetic>" || !record.error.is_empty() {
             // Written by the program, not by a model: an error of the API, or nothing.
             if !record.error.is_empty() {
                 let text = message.content.blocks.iter().find_map(|it| it.text.some());
                 let class = Symbol::from(record.error.text());
-                let event = self.conversation.builder.event(EventKind::Error, at);
+                let event = self.conversation.event(EventKind::Error, &origin(record, line));
                 event.code = Some(class.clone());
                 event.message = text.map(brief);
                 limits::add_message(&mut self.conversation.builder, text.unwrap_or_default(), &origin(record, line));
@@ -382,7 +436,7 @@ impl Session {
         let session = &mut self.conversation.builder.session;
         session.stop_reason = record.stop_reason.owned().or_else(|| session.stop_reason.take());
         for denial in &record.permission_denials {
-            self.denial(denial, line, record.timestamp.0);
+            self.denial(denial, line, record.time());
         }
         self.end(record, line);
     }
@@ -420,7 +474,7 @@ impl Session {
             line: line.number,
             key,
             kind: TotalKind::Process,
-            occurred_at: record.timestamp.0,
+            occurred_at: record.time(),
             duration_ms: record.duration_ms.rounded(),
             api_duration_ms: record.duration_api_ms.rounded(),
             turns: record.num_turns.get(),
@@ -462,7 +516,7 @@ impl Session {
 
     /// How the run of a `result` ended.
     fn end(&mut self, record: &Record<'_>, line: Line<'_>) {
-        let at = At { line: line.number, time: record.timestamp.0 };
+        let at = At { line: line.number, time: record.time() };
         let said = record.result.as_str();
         let error = self.error.take();
         // An interruption by the user is an error of execution, with the errors of what it stopped.
@@ -577,7 +631,7 @@ fn own_tokens(runs: &[Vec<usize>], session: &SessionResult, stated: Option<Token
 fn origin<'a>(record: &'a Record<'a>, line: Line<'a>) -> Origin<'a> {
     let parent = record.parent_tool_use_id.some();
     Origin {
-        at: At { line: line.number, time: record.timestamp.0 },
+        at: At { line: line.number, time: record.time() },
         uuid: record.uuid.some(),
         request_id: record.request_id.some(),
         forked_from: None,

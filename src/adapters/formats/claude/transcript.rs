@@ -9,7 +9,7 @@
 //!
 //! `~/.claude/projects/**/*.jsonl`. Subagents are in `SESSION/subagents/agent-*.jsonl`, in files next to the session (2.0), in the
 //! session's file as sidechains (1.0), or in `progress` records of the parent. Recognised by `sessionId` (not `session_id`) with
-//! `type` `assistant`, `user`, `system`, `progress`; `summary` with `leafUuid`; `file-history-snapshot` with `messageId`. Seen:
+//! `type` `assistant`, `user` (with `uuid` or an object as `message`), `system`, `progress`; `summary` with `leafUuid`; `file-history-snapshot` with `messageId`. Seen:
 //! 332 files, 1.0.17 to 2.1.181, and parts of 2.1.258 and 2.1.260.
 //!
 //! | what | from |
@@ -35,7 +35,7 @@
 //! | call duration | `toolUseResult.durationMs`, `totalDurationMs` or `durationSeconds`, else the result's time less the call's |
 //! | file change | `toolUseResult.filePath`, `type`, `structuredPatch`; a new file's lines from its `content`. `agent_progress` and subagents' files contain none of these: the lines are those of a line diff of the call's arguments (the same numbers in 778 of 781 edits that have both), unknown with `replace_all`. A write adds all lines of its content; the lines that it replaces in an older file are unknown |
 //! | pull requests | `prUrl` of `pr-link`, and what calls that make them print |
-//! | events | `compact_boundary` (compaction), `api_error` (retry), lines with `isApiErrorMessage` (error; the class in `error` is the code), first record of an agent (subagent), refused calls |
+//! | events | `compact_boundary` (compaction), `api_error` (retry), lines with `isApiErrorMessage` (error; the class in `error` is the code), first record of an agent (subagent), refused calls. Those on lines of a subagent are the subagent's |
 //! | user turns | user lines with text or an image, except results, `isMeta`, `isCompactSummary`, sidechains, and texts that the program writes (`<command-name>`, `<local-command-…`, `<system-reminder>`, `<bash-…`, `[Request interrupted`). `origin.kind`, `promptSource` and `turnOrigin` state the author; without them, texts that begin as messages of other agents are not typed (`<task-notification>`, `Another Claude session sent a message:`, `<teammate-message`, `<cross-session-message`, `[Cross-session`, `[Subagent hand-back]`). Also attachments of the type `queued_command` with `commandMode: prompt` |
 //! | status | there is no end record: `error` if the last main record is an API error; `aborted` if it is "[Request interrupted by user…"; `success` if the last main response did not stop for a tool and none of its calls is open; else `incomplete` |
 //!
@@ -46,7 +46,7 @@
 //! was aborted
 //! (`isAbortedMidStream`), or if only the last response of an agent is logged. *Unknown*: the model of such an agent.
 //! `<synthetic>` responses are not turns (39 seen). Journals (`journal.jsonl`) and states (`workflows/wf_*.json`) of workflows,
-//! `custom-title.json` and `.claude/jobs/*/timeline.jsonl` are auxiliary.
+//! `custom-title.json` and `.claude/jobs/*/timeline.jsonl` are auxiliary, and [others](formats.md#side-files).
 
 use self::records::Record;
 use self::session::Session;
@@ -91,6 +91,8 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 
 fn claims(probe: &Probe<'_>) -> u32 {
     match probe.kind() {
+        // Gemini CLI lists prompts under the same names, without ids of records.
+        "user" if !probe.has("uuid") && probe.raw("message").0.first() != Some(&b'{') => 0,
         "assistant" | "user" | "system" | "progress" | "attachment" if probe.has("sessionId") => 2,
         // They are at the beginning of a file, without a session id.
         "summary" if probe.has("leafUuid") => 2,

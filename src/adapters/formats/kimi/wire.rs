@@ -267,7 +267,7 @@ impl Wire {
                 let event = builder.event(EventKind::Retry, at);
                 event.code = payload.status_code.whole().map(|code| code.to_string().into());
                 event.message = payload.error_type.some().map(brief);
-                event.is_subagent = !is_main;
+                (event.agent, event.is_subagent) = (agent.and_then(|it| it.kind.clone()), !is_main);
             }
             "StepInterrupted" if is_main => {
                 self.last = Last::Error;
@@ -275,7 +275,8 @@ impl Wire {
                 builder.event(EventKind::Error, at);
             }
             "CompactionBegin" => {
-                builder.event(EventKind::Compaction, at).is_subagent = !is_main;
+                let event = builder.event(EventKind::Compaction, at);
+                (event.agent, event.is_subagent) = (agent.and_then(|it| it.kind.clone()), !is_main);
                 builder.session.under_reports = true;
             }
             "BtwBegin" => builder.session.under_reports = true,

@@ -12,7 +12,7 @@ use crate::json::Raw;
 use crate::json::fields::{Maybe, Text};
 use crate::json::lines::Line;
 use crate::model::health::Reason;
-use crate::model::session::{Cost, EventKind, Identity, SessionResult};
+use crate::model::session::{Cost, Event, EventKind, Identity, SessionResult};
 
 /// The last of the main agent's records so far.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +35,8 @@ pub(super) struct Session {
     pub(super) types: BTreeMap<String, Symbol>,
     /// The responses, each by its turn, and whether only progress records contain it so far.
     responses: Vec<(usize, bool)>,
+    /// The indexes of the events of subagents, each with the id of the agent.
+    events_of_agents: Vec<(usize, String)>,
     /// Whether a response was aborted while it was streamed.
     has_aborted_response: bool,
     last: Ending,
@@ -50,6 +52,7 @@ impl Session {
             conversation: Conversation::new(context, id, line),
             types: BTreeMap::new(),
             responses: Vec::new(),
+            events_of_agents: Vec::new(),
             has_aborted_response: false,
             last: Ending::Nothing,
         }
@@ -113,11 +116,10 @@ impl Session {
             if record.is_api_error_message.is_true() {
                 let text = message.content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
                 let class: Text<'_> = record.error.read();
-                let event = self.conversation.builder.event(EventKind::Error, origin.at);
+                let event = self.event(EventKind::Error, origin);
                 event.key = record.uuid.owned();
                 event.code = class.owned();
                 event.message = Some(brief(text));
-                event.is_subagent = origin.is_subagent;
                 if record.quota_limits.is_empty() {
                     limits::add_message(&mut self.conversation.builder, text, origin);
                 } else {
@@ -261,11 +263,18 @@ impl Session {
         }
     }
 
+    /// Adds an event of the agent that wrote a record, whose type a later record may state.
+    fn event(&mut self, kind: EventKind, origin: &Origin<'_>) -> &mut Event {
+        if let Some(agent) = origin.agent_id.filter(|_| origin.is_subagent) {
+            self.events_of_agents.push((self.conversation.builder.session.events.len(), agent.to_owned()));
+        }
+        self.conversation.event(kind, origin)
+    }
+
     fn system(&mut self, record: &Record<'_>, origin: &Origin<'_>) {
-        let builder = &mut self.conversation.builder;
         match record.subtype.as_str() {
             "compact_boundary" => {
-                let event = builder.event(EventKind::Compaction, origin.at);
+                let event = self.event(EventKind::Compaction, origin);
                 event.key = record.uuid.owned();
                 event.code = record.compact_metadata.trigger.owned();
                 event.tokens_before = record.compact_metadata.pre_tokens.get();
@@ -273,7 +282,7 @@ impl Session {
             }
             "api_error" => {
                 let error: ApiError<'_> = record.error.read();
-                let event = builder.event(EventKind::Retry, origin.at);
+                let event = self.event(EventKind::Retry, origin);
                 event.key = record.uuid.owned();
                 event.code = error.status.get().map(|it| it.to_string().into());
                 event.message = error.message.some().or(record.content.some()).map(brief);
@@ -290,6 +299,10 @@ impl Session {
             turn.agent = turn.agent_id.as_ref().and_then(|it| self.types.get(it.as_str()).cloned());
         }
         let types = &self.types;
+        for (index, agent) in &self.events_of_agents {
+            let event = &mut session.events[*index];
+            event.agent = event.agent.take().or_else(|| types.get(agent).cloned());
+        }
         for event in session.events.iter_mut().filter(|it| it.kind == EventKind::Subagent) {
             event.agent = event.code.as_ref().and_then(|it| types.get(it.as_str()).cloned());
         }

@@ -21,7 +21,7 @@ use crate::json::fields::Text;
 use crate::json::lines::Line;
 use crate::model::errors::{self, ErrorKind};
 use crate::model::id_hash::IdHash;
-use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult};
+use crate::model::session::{CallStatus, Event, EventKind, Identity, ModelTotal, Operation, SessionResult};
 
 mod process;
 mod stated;
@@ -171,6 +171,16 @@ impl Session {
     fn agent(&self, record: &Record<'_>) -> Option<Agent> {
         let id = record.agent_id.some().or(record.data.parent_tool_call_id.some())?;
         Some(self.agents.get(id).cloned().unwrap_or_else(|| Agent { id: Some(id.into()), name: None }))
+    }
+
+    /// Adds an event of the agent of a record.
+    fn event(&mut self, kind: EventKind, record: &Record<'_>, at: At) -> &mut Event {
+        let agent = self.agent(record);
+        let event = self.builder.event(kind, at);
+        event.key = record.id.owned();
+        event.is_subagent = agent.is_some();
+        event.agent = agent.and_then(|agent| agent.name);
+        event
     }
 
     fn user(&mut self, record: &Record<'_>, line: Line<'_>) {
@@ -324,6 +334,7 @@ impl Session {
     /// Adds a compaction, if it succeeded, and the response that summarised the conversation, which was billed in any case.
     fn compaction(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.timestamp.0);
+        let agent = self.agent(record);
         let turn = usage::present(&data.compaction_tokens_used, damage).map(|usage| {
             let id = data.request_id.some().or(record.id.some());
             let identity = id.map_or(Identity::Unique, |id| Identity::Session(id.into()));
@@ -333,14 +344,18 @@ impl Session {
             turn.occurred_at = time;
             turn.model = usage.model.owned().or_else(|| self.model.clone());
             turn.tokens = usage.tokens(damage).into();
+            if let Some(agent) = &agent {
+                turn.is_subagent = true;
+                turn.agent_id.clone_from(&agent.id);
+                turn.agent.clone_from(&agent.name);
+            }
             self.summaries.push(index);
             index
         });
         if data.success.0 == Some(false) {
             return;
         }
-        let event = self.builder.event(EventKind::Compaction, At { line: line.number, time });
-        event.key = record.id.owned();
+        let event = self.event(EventKind::Compaction, record, At { line: line.number, time });
         event.turn = turn;
         event.code = data.trigger.owned();
         event.tokens_before = data.pre_compaction_tokens.get();
@@ -356,8 +371,7 @@ impl Session {
         } else {
             self.builder.abort(reason.as_str());
         }
-        let event = self.builder.event(if is_limit { EventKind::Error } else { EventKind::Abort }, at);
-        event.key = record.id.owned();
+        let event = self.event(if is_limit { EventKind::Error } else { EventKind::Abort }, record, at);
         event.code = reason.owned().filter(|_| is_limit);
         event.message = reason.owned();
     }
@@ -375,11 +389,9 @@ impl Session {
         if self.agent(record).is_none() && !SIDE_ERRORS.contains(&kind) {
             self.builder.fail_as(error_kind, message);
         }
-        let event = self.builder.event(EventKind::Error, At { line: line.number, time: record.timestamp.0 });
-        event.key = record.id.owned();
+        let event = self.event(EventKind::Error, record, At { line: line.number, time: record.timestamp.0 });
         event.code = data.error_type.owned();
         event.message = data.message.some().map(brief);
-        event.is_subagent = record.agent_id.some().is_some();
     }
 
     pub(super) fn finish(self) -> SessionResult {

@@ -124,7 +124,9 @@ impl Code {
             "full_compaction.complete" | "context.apply_compaction" => self.compaction(record, number),
             "turn.step.retrying" => {
                 self.retries.stated();
+                let is_subagent = self.agent.is_some();
                 let event = self.builder.event(EventKind::Retry, at);
+                event.is_subagent = is_subagent;
                 event.code = record.status_code.whole().map(|code| code.to_string().into());
                 event.message = record.error_message.some().map(brief);
             }

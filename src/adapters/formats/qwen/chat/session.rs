@@ -208,6 +208,8 @@ impl Chat {
             "ui_telemetry" => self.telemetry(record, line, damage),
             "chat_compression" => {
                 let event = self.builder.event(EventKind::Compaction, At { line, time });
+                event.is_subagent = record.is_sidechain.is_true();
+                event.agent = record.agent_name.owned().filter(|_| event.is_subagent);
                 event.tokens_before = payload.info.original_token_count.get();
                 event.tokens_after = payload.info.new_token_count.get();
             }

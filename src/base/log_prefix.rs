@@ -1,0 +1,145 @@
+//! The time and the level that programs write before each line of their output, as `[2026-10-19T09:00:00.000Z] [INFO] `.
+
+use super::byte_order_mark::without_mark;
+
+/// At most so many parts are before a line: a time, a level, and one of both again where two programs write them.
+const MAX_PARTS: usize = 4;
+
+/// The longest name of a job or a step in front of the time.
+const MAX_COLUMN: usize = 256;
+
+/// The words of levels.
+const LEVELS: &[&[u8]] =
+    &[b"TRACE", b"DEBUG", b"INFO", b"NOTICE", b"WARN", b"WARNING", b"ERROR", b"FATAL", b"CRITICAL", b"LOG"];
+
+/// A line without the times and levels before its text, and without one space after them. `None` if it begins with neither.
+pub fn without_prefix(line: &[u8]) -> Option<&[u8]> {
+    let mut rest = without_mark(after_columns(line).unwrap_or(line));
+    let mut parts = 0;
+    while parts < MAX_PARTS {
+        let next = if parts == 0 { rest } else { trim_spaces(rest) };
+        let Some(after) = after_part(next) else { break };
+        rest = after;
+        parts += 1;
+    }
+    (parts > 0).then(|| rest.strip_prefix(b" ").or(rest.strip_prefix(b"\t")).unwrap_or(rest))
+}
+
+/// Whether a text begins an object: a brace, and the quote of a key or the end of the line.
+pub fn begins_object(text: &[u8]) -> bool {
+    let Some(inner) = text.trim_ascii_start().strip_prefix(b"{") else { return false };
+    matches!(inner.trim_ascii_start().first(), None | Some(b'"' | b'}'))
+}
+
+/// The text after the names of a job and a step, which `gh run view --log` writes before the time.
+fn after_columns(line: &[u8]) -> Option<&[u8]> {
+    let column = |text: &[u8]| text.iter().take(MAX_COLUMN).position(|byte| *byte == b'\t');
+    let step = line.get(column(line)? + 1..)?;
+    let rest = step.get(column(step)? + 1..)?;
+    after_time(without_mark(rest)).map(|_| rest)
+}
+
+/// The text after a time or a level, in brackets or not, with the colon after it. White space or the end of the line follows.
+fn after_part(text: &[u8]) -> Option<&[u8]> {
+    let (inner, close) = match text {
+        [b'[', inner @ ..] => (inner, Some(b']')),
+        [b'(', inner @ ..] => (inner, Some(b')')),
+        _ => (text, None),
+    };
+    let inner = if close.is_some() { trim_spaces(inner) } else { inner };
+    let rest = after_time(inner).or_else(|| after_level(inner))?;
+    let rest = match close {
+        Some(close) => trim_spaces(rest).strip_prefix(&[close])?,
+        None => rest,
+    };
+    let rest = rest.strip_prefix(b":").unwrap_or(rest);
+    // A record may follow a bracket directly.
+    let is_end = matches!(rest.first(), None | Some(b' ' | b'\t' | b'\r' | b'\n'));
+    (is_end || close.is_some() && matches!(rest, [b'[' | b'{', ..])).then_some(rest)
+}
+
+fn after_level(text: &[u8]) -> Option<&[u8]> {
+    let end = text.iter().position(|byte| !byte.is_ascii_uppercase()).unwrap_or(text.len());
+    let (word, rest) = text.split_at_checked(end)?;
+    LEVELS.contains(&word).then_some(rest)
+}
+
+/// The text after a time, with its date and zone, if it has them.
+fn after_time(text: &[u8]) -> Option<&[u8]> {
+    let clock = |text| after_digits(text, "99:99:99");
+    let rest = match after_digits(text, "9999-99-99").or_else(|| after_digits(text, "9999/99/99")) {
+        Some([b'T' | b' ', rest @ ..]) => clock(rest)?,
+        Some(_) => return None,
+        None => clock(text)?,
+    };
+    let rest = match rest {
+        [b'.' | b',', fraction @ ..] => {
+            let end = fraction.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(fraction.len());
+            fraction.get(end..)?
+        }
+        _ => rest,
+    };
+    let zones = ["Z", "+99:99", "-99:99", "+9999", "-9999"];
+    Some(zones.iter().find_map(|zone| after_digits(rest, zone)).unwrap_or(rest))
+}
+
+/// The text after a pattern, whose nines are any digits.
+fn after_digits<'a>(text: &'a [u8], pattern: &str) -> Option<&'a [u8]> {
+    let (head, rest) = text.split_at_checked(pattern.len())?;
+    let is_same =
+        |(byte, expected): (&u8, u8)| if expected == b'9' { byte.is_ascii_digit() } else { *byte == expected };
+    head.iter().zip(pattern.bytes()).all(is_same).then_some(rest)
+}
+
+fn trim_spaces(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] = text {
+        text = rest;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_levels_are_removed() {
+        for (line, expected) in [
+            ("[2026-10-19T09:00:00.000Z] [INFO] {", Some("{")),
+            ("2026-10-19T09:00:00.1234567Z {\"a\":1}", Some("{\"a\":1}")),
+            ("2026-10-19T09:00:00.1234567Z   \"a\": 1,", Some("  \"a\": 1,")),
+            ("2026-10-19 09:00:00,123 - x", Some("- x")),
+            ("[2026-10-19 09:00:00+0200] WARNING: x", Some("x")),
+            ("2026/10/19 09:00:00 x", Some("x")),
+            ("[09:00:00] x", Some("x")),
+            ("09:00:00.5 DEBUG x", Some("x")),
+            ("[INFO]{", Some("{")),
+            ("INFO: {", Some("{")),
+            ("[ INFO ] x", Some("x")),
+            ("[2026-10-19T09:00:00Z]", Some("")),
+            ("build\tRun the agent\t2026-10-19T09:00:00.1234567Z {", Some("{")),
+            ("build\tRun the agent\t\u{feff}2026-10-19T09:00:00.1234567Z x", Some("x")),
+            ("INFORMATION x", None),
+            ("Info: x", None),
+            ("[2026-10-19] x", None),
+            ("2026-10-19T09:00:00Zx", None),
+            ("[1, 2]", None),
+            ("a\tb\tc", None),
+            ("{\"a\":1}", None),
+            ("", None),
+        ] {
+            let found = without_prefix(line.as_bytes()).map(|rest| std::str::from_utf8(rest).unwrap());
+            assert_eq!(found, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn objects_begin_with_a_key_or_at_the_end_of_a_line() {
+        for text in ["{", "{\r", " {\"a\":1}", "{ \"a\"", "{}"] {
+            assert!(begins_object(text.as_bytes()), "{text}");
+        }
+        for text in ["", "x {", "{x", "[{"] {
+            assert!(!begins_object(text.as_bytes()), "{text}");
+        }
+    }
+}
