@@ -69,3 +69,29 @@ fn tables<L: AsRef<str>>(logs: &[L]) -> Tables {
     };
     reconciled(logs.iter().enumerate().map(source).collect())
 }
+
+/// The end of a line that a crash cut, or of a file to which another one was appended, is missing. What was cut is rejected.
+#[test]
+fn records_without_an_end_of_line_between_them_are_read() {
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-10-05T10:00:00Z","cwd":"/w"}"#;
+    let message = |id: &str, input: u32| {
+        format!(
+            r#"{{"type":"message","id":"{id}","timestamp":"2026-10-05T10:00:01Z","message":{{"role":"assistant","content":[{{"type":"text","text":"x"}}],"provider":"p","model":"m","usage":{{"input":{input},"output":1,"cacheRead":0,"cacheWrite":0}},"timestamp":{input}}}}}"#
+        )
+    };
+    let (first, second) = (message("a", 10), message("b", 20));
+    let (half, quarter) = (&first[..first.len() / 2], &first[..20]);
+    for (log, expected, rejected) in [
+        (format!("{header}\n{first}{second}\n"), vec![10, 20], 0),
+        (format!("{header}{first} {second}"), vec![10, 20], 0),
+        (format!("{header}\n{half}{second}\n"), vec![20], 1),
+        (format!("{header}\n{quarter}{second}{first}\n"), vec![20, 10], 1),
+        (format!("{header}\n{second}{half}\n"), vec![20], 1),
+        (format!("{header}\n{second}\n{half}\n"), vec![20], 1),
+    ] {
+        let parsed = adapters::parse(log.as_bytes(), Hints::default(), Retention::None);
+        let inputs: Vec<_> = parsed.sessions[0].turns.iter().filter_map(|turn| turn.tokens.get().input).collect();
+        let lines: i64 = parsed.health.rejects.iter().map(|reject| reject.lines).sum();
+        assert_eq!((inputs, lines), (expected, rejected), "{log}");
+    }
+}

@@ -11,7 +11,7 @@
     )
 )]
 
-use crate::base::byte_order_mark::BYTE_ORDER_MARK;
+use crate::base::byte_order_mark::{BYTE_ORDER_MARK, without_mark};
 use crate::json;
 
 /// A part of a log that should be one record.
@@ -144,6 +144,8 @@ fn trim(mut bytes: &[u8]) -> &[u8] {
     {
         bytes = rest;
     }
+    // Files that were joined have further marks.
+    bytes = without_mark(bytes);
     while let [rest @ .., last] = bytes
         && is_around(*last)
     {
@@ -218,6 +220,7 @@ mod tests {
         check("", &[]);
         check("\u{feff}{\"a\":1}\r\n\n \n{\"b\":2}", &[(1, "{\"a\":1}"), (4, "{\"b\":2}")]);
         check("{\"a\":1}\n\0\0\0\0", &[(1, "{\"a\":1}")]);
+        check("{\"a\":1}\n\u{feff}{\"b\":2}\n", &[(1, "{\"a\":1}"), (2, "{\"b\":2}")]);
         check("noise\n{broken\n{\"a\":1}\n", &[(1, "noise"), (2, "{broken"), (3, "{\"a\":1}")]);
         check("{broken\n{\"a\":1}\n", &[(1, "{broken"), (2, "{\"a\":1}")]);
         check("{\"a\":\n{\"a\":1}\n", &[(1, "{\"a\":"), (2, "{\"a\":1}")]);

@@ -200,18 +200,39 @@ impl<'a, F: Fold> FoldState<'a, F> {
             self.close_idle(line.number);
         }
         match fold(&mut self.fold, &mut self.damage) {
-            Ok(seen) => {
-                self.health.records += 1;
-                if seen == RecordKind::Unknown {
-                    self.add_unknown(line);
-                }
-                if self.damage.move_to(&mut self.health, line) {
-                    self.add_counted(line);
-                }
-            }
-            Err(error) => self.add_rejected(line, error),
+            Ok(seen) => self.add_record(line, seen),
+            Err(error) => self.add_damaged(line, error),
         }
         self.previous = line.bytes;
+    }
+
+    /// Adds the records of a line that is not one record: the end of the line between them was lost.
+    #[cold]
+    fn add_damaged(&mut self, line: Line<'a>, error: json::Error) {
+        let Some((mut first, mut rest)) = split(line.bytes) else { return self.add_rejected(line, error) };
+        loop {
+            self.add_part(Line { bytes: first, ..line });
+            let Some(parts) = split(rest) else { break };
+            (first, rest) = parts;
+        }
+        self.add_part(Line { bytes: rest, ..line });
+    }
+
+    fn add_part(&mut self, line: Line<'a>) {
+        match check(line.bytes).and_then(|()| self.fold.line(line, &mut self.damage)) {
+            Ok(seen) => self.add_record(line, seen),
+            Err(error) => self.add_rejected(line, error),
+        }
+    }
+
+    fn add_record(&mut self, line: Line<'a>, seen: RecordKind) {
+        self.health.records += 1;
+        if seen == RecordKind::Unknown {
+            self.add_unknown(line);
+        }
+        if self.damage.move_to(&mut self.health, line) {
+            self.add_counted(line);
+        }
     }
 
     /// Counts a line that is not a record. One that contains a record after a time or a level may have counts, or begin a session.
@@ -262,6 +283,30 @@ impl<'a, F: Fold> FoldState<'a, F> {
 /// Whether a line may be a record.
 fn check(bytes: &[u8]) -> Result<(), json::Error> {
     if bytes.starts_with(b"{") && bytes.len() <= MAX_LINE { Ok(()) } else { Err(json::Error::Refused) }
+}
+
+/// The first record of a line, which may be cut, and the rest of the line, if that begins with another record: one that the same program
+/// wrote, so that it has the same first key.
+fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    /// At most so many beginnings of a record are searched for its end.
+    const MOST: usize = 16;
+    const LONGEST_KEY: usize = 64;
+    if line.len() > MAX_LINE {
+        return None;
+    }
+    if let Ok(end) = json::value_end(line, 0) {
+        let (first, rest) = line.split_at_checked(end)?;
+        let rest = rest.trim_ascii();
+        return rest.starts_with(b"{").then_some((first, rest));
+    }
+    let colon = line.iter().take(LONGEST_KEY).position(|byte| *byte == b':')?;
+    let beginning = line.get(..=colon).filter(|it| it.starts_with(b"{\""))?;
+    let is_record = |at: &usize| {
+        let rest = json::value_end(line, *at).ok().and_then(|end| line.get(end..));
+        rest.is_some_and(|rest| matches!(rest.trim_ascii(), [] | [b'{', ..]))
+    };
+    let at = memchr::memmem::find_iter(line, beginning).skip(1).take(MOST).find(is_record)?;
+    line.split_at_checked(at)
 }
 
 /// Why a line is not a record.
