@@ -28,6 +28,7 @@ pub static ADAPTERS: &[Adapter] = &[
     codex::exec::ADAPTER,
     codex::exec_legacy::ADAPTER,
     codex::rollout::ADAPTER,
+    codex::session::ADAPTER,
     continue_dev::dev_data::ADAPTER,
     continue_dev::session::ADAPTER,
     copilot::chat::ADAPTER,

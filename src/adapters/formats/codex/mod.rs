@@ -4,3 +4,4 @@ pub(crate) mod common;
 pub(crate) mod exec;
 pub(crate) mod exec_legacy;
 pub(crate) mod rollout;
+pub(crate) mod session;
