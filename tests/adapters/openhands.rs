@@ -412,3 +412,103 @@ fn an_evaluation_states_its_sums_once() {
         reconciled(vec![Source { path: "log".to_owned(), sessions: super::sessions(&log), ..Source::default() }]);
     assert_eq!((tables.sessions[0].tokens.total(), tables.sessions[0].money.cost), (Some(990), Some(0.5)));
 }
+
+/// An event before 1.0: an action of the agent, and its result.
+fn event_before_1(number: usize, rest: &str) -> String {
+    format!(r#"{{"id":{number},"timestamp":"2026-11-20T10:00:0{number}.000000","source":"agent",{rest}}}"#)
+}
+
+/// The response that events before 1.0 repeat.
+fn repeated(call: &str, id: &str, usage: &str) -> String {
+    let response = format!(r#"{{"id":"{id}","model":"claude-sonnet-4-5","usage":{usage}}}"#);
+    format!(
+        r#""tool_call_metadata":{{"function_name":"execute_bash","tool_call_id":"{call}","model_response":{response}}}"#
+    )
+}
+
+/// The model and the tokens of each response, and the number of turns and the cost of the session.
+fn responses_before_1(log: &str) -> (Vec<(String, [Option<i64>; 4])>, Option<i64>, Option<f64>, &'static str) {
+    let tables =
+        reconciled(vec![Source { path: "log".to_owned(), sessions: super::sessions(log), ..Source::default() }]);
+    let [row] = &tables.sessions[..] else { panic!("{}", tables.sessions.len()) };
+    let model = |turn: &agentlogs::model::session::Turn| turn.model.as_deref().unwrap_or_default().to_owned();
+    let turns = tables.turns.iter().map(|it| (model(&it.turn), it.turn.tokens.get().kinds()));
+    let cost = row.money.cost.map(|cost| (cost * 1e6).round() / 1e6);
+    (turns.collect(), row.turns, cost, row.usage.as_str())
+}
+
+/// Versions of 2025 have no running total of tokens. Each event lists its own request, and a message names its response only there.
+#[test]
+fn an_event_lists_its_own_request() {
+    let usage = r#"{"prompt_tokens":5214,"completion_tokens":104,"prompt_tokens_details":{"cached_tokens":5210},"cache_creation_input_tokens":148,"cache_read_input_tokens":5210}"#;
+    let metrics = |cost: f64, id: &str, [prompt, output, read, write]: [i64; 4]| {
+        let tokens = format!(
+            r#""prompt_tokens":{prompt},"completion_tokens":{output},"cache_read_tokens":{read},"cache_write_tokens":{write}"#
+        );
+        format!(
+            r#""llm_metrics":{{"accumulated_cost":{cost},"costs":[],"response_latencies":[],"token_usages":[{{"model":"anthropic/claude-sonnet-4-5",{tokens},"response_id":"{id}"}}]}}"#
+        )
+    };
+    let run = r#""action":"run","args":{"command":"ls"}"#;
+    let log = [
+        r#"{"id":0,"timestamp":"2026-11-20T10:00:00.000000","source":"user","action":"message","args":{"content":"Go"}}"#.to_owned(),
+        event_before_1(1, &format!("{},{},{run}", repeated("c1", "r1", usage), metrics(0.004, "r1", [5214, 104, 5210, 148]))),
+        event_before_1(2, &format!(r#"{},"cause":1,"observation":"run","content":"a""#, repeated("c1", "r1", usage))),
+        event_before_1(3, &format!(r#"{},"action":"message","args":{{"content":"Done"}}"#, metrics(0.007, "r2", [300, 20, 100, 50]))),
+    ];
+    let model = "anthropic/claude-sonnet-4-5";
+    let (mut turns, count, cost, usage) = responses_before_1(&format!("[{}]", log.join(",")));
+    turns.truncate(2);
+    assert_eq!(
+        turns,
+        [
+            (model.to_owned(), [Some(4), Some(104), Some(5210), Some(148)]),
+            (model.to_owned(), [Some(150), Some(20), Some(100), Some(50)]),
+        ]
+    );
+    assert_eq!((count, cost, usage), (Some(2), Some(0.007), "exact"));
+}
+
+/// Older versions have no metrics in their events: the response has its usage. Parallel calls are one response.
+#[test]
+fn a_response_before_1_states_its_usage() {
+    let usage = r#"{"prompt_tokens":1000,"completion_tokens":30,"prompt_tokens_details":{"cached_tokens":400},"completion_tokens_details":{"reasoning_tokens":10}}"#;
+    let run = r#""action":"run","args":{"command":"ls"}"#;
+    let log = [
+        r#"{"id":0,"timestamp":"2026-11-20T10:00:00.000000","source":"user","action":"message","args":{"content":"Go"}}"#.to_owned(),
+        event_before_1(1, &format!("{},{run}", repeated("c1", "r1", usage))),
+        event_before_1(2, &format!("{},{run}", repeated("c2", "r1", usage))),
+        event_before_1(3, &format!(r#"{},"cause":1,"observation":"run","content":"a""#, repeated("c1", "r1", usage))),
+    ];
+    let (turns, count, ..) = responses_before_1(&format!("[{}]", log.join(",")));
+    let response = ("claude-sonnet-4-5".to_owned(), [Some(600), Some(30), Some(400), None]);
+    assert_eq!((turns, count), (vec![response.clone()], Some(1)));
+    // Each event in a file of its own.
+    let file = |(number, event): (usize, &String)| {
+        let path = format!("/sessions/barn/events/{number}.json");
+        Source { sessions: super::sessions_at(&path, event), path, ..Source::default() }
+    };
+    let tables = reconciled(log.iter().enumerate().map(file).collect());
+    let tokens: Vec<_> = tables.turns.iter().map(|it| it.turn.tokens.get().kinds()).collect();
+    assert_eq!(tokens, [response.1]);
+    // A running total contains it.
+    let total = r#""llm_metrics":{"accumulated_cost":0.1,"accumulated_token_usage":{"prompt_tokens":900,"completion_tokens":30}}"#;
+    let with_total = log.join(",").replacen(run, &format!("{run},{total}"), 1);
+    let (turns, ..) = responses_before_1(&format!("[{with_total}]"));
+    assert_eq!(turns[0].1, [Some(900), Some(30), None, None]);
+}
+
+/// The sum shows that the prompts contain what was read from the cache, and not what was written to it.
+#[test]
+fn prompts_can_contain_reads_but_not_writes() {
+    let uses = saved("agent", SONNET, &[("r1", 900, 5, 0, 0.01), ("r2", 1000, 5, 900, 0.02)]);
+    let uses = uses.replace(
+        r#""cache_write_tokens":0,"reasoning_tokens":0,"context_window":200000,"response_id":"""#,
+        r#""cache_write_tokens":1600,"reasoning_tokens":0,"context_window":200000,"response_id":"""#,
+    );
+    let uses = uses.replace(r#""cache_write_tokens":0"#, r#""cache_write_tokens":800"#);
+    let tables = reconciled(vec![file(&format!("{PARENT}/base_state.json"), &state(PARENT, &[uses]))]);
+    let [row] = &tables.sessions[..] else { panic!("{}", tables.sessions.len()) };
+    assert_eq!((row.tokens.input, row.tokens.cache_read, row.tokens.cache_write), (Some(1000), Some(900), Some(1600)));
+    assert_eq!(row.usage.as_str(), "exact");
+}

@@ -16,7 +16,7 @@
 //! | turn of the state | each entry of `token_usages` in `base_state.json`, by its `response_id`: those of the agent are the turns above, others (`condenser`, `agent-hook:…`) turns of their own. `duration_ms` is the entry of `response_latencies` with the same id |
 //! | tokens | the entry of `token_usages`. Without these lists, as in events: `stats.usage_to_metrics` (formerly `service_to_metrics`), running totals for each use of a model. A turn is what the total of the agent's own use (`agent.llm.usage_id`, else `agent` or `default`) grew by before it, in a log with several events; all that is left of the last totals is a row of grain `session` for each model |
 //! | tokens of subagents | their own conversations. The parent's `task:…` and `delegate:…` are copies of their sums (`task/manager.py`, `delegate/impl.py`), of which counts what no log of a child has |
-//! | input | `prompt_tokens` minus cache reads and writes, unless they are more than it (litellm, 4 of 4) |
+//! | input | `prompt_tokens` minus cache reads and writes; minus the reads if only these are not more than it (litellm: the cost shows it in 76 of 76 responses of Claude); else `prompt_tokens` (4 of 4). In a list of requests their sum decides |
 //! | cost | the entry of `costs`, if there is one for each request; `accumulated_cost`, if not 0 |
 //! | call | `ActionEvent`, with the results of `ObservationEvent` and `AgentErrorEvent` by `tool_call_id` |
 //! | call of another agent | `ACPToolCallEvent`, where OpenHands runs Claude Code, Codex or others: one call by `tool_call_id`, of which the last event is right. The protocol has no names of tools: the tool is its `tool_kind`, for the kind `other` its title if that is one word. Its response is not known |
@@ -32,11 +32,14 @@
 //! # `openhands-events`
 //!
 //! OpenHands before 1.0: `~/.openhands/sessions/ID/events/N.json`, and trajectories (`--save-trajectory-path`), an array. Recognised
-//! by `id`, `timestamp` and `source` with an `action` and `args`, or an `observation` and `content`. From OpenHands' source, 0.x: no
-//! recorded events were at hand.
+//! by `id`, `timestamp` and `source` with an `action` and `args`, or an `observation` and `content`. From OpenHands' source, 0.x. Seen: 50
+//! trajectories of one version.
 //!
-//! Session: the directory above `events`, else a hash of the first event. Turns: `tool_call_metadata.model_response.id`, else the
-//! event. Tokens and cost: `llm_metrics`, running totals, read as `stats` of `openhands-conversation`. Calls: an action of the agent
+//! Session: the directory above `events`, else a hash of the first event. Turns: `tool_call_metadata.model_response.id`, else the id of
+//! the request in `llm_metrics`, else the event. Tokens and cost: `llm_metrics`, running totals, read as `stats` of
+//! `openhands-conversation`. In versions without `accumulated_token_usage`, `token_usages` lists the event's own request: the turn, by
+//! `response_id` (318 of 318 responses). Without either, `model_response.usage`, once for each `id` (equal to `token_usages` in 303 of
+//! 303). Model: that of the same record. Calls: an action of the agent
 //! with its result by `tool_call_id`, else by `cause`; exit code `extras.metadata.exit_code`; `user_rejected` is `denied`. Status:
 //! `agent_state_changed`: `finished` and `awaiting_user_input` are `success`, `error` and `rate_limited` are `error`, `stopped` is
 //! `aborted`; else the last `finish`.

@@ -181,12 +181,10 @@ impl Conversation {
 
     /// The turn of an event of the agent. Parallel calls are one response.
     fn response(&mut self, event: &Event<'_>, line: i64) -> usize {
-        let metadata = event.tool_call_metadata.get();
-        let former = metadata.and_then(|it| it.model_response.get()).and_then(|response| response.id.some());
-        let id = event.llm_response_id.some().or(former);
+        let id = event.response_id();
         let known = self.builder.session.turns.len();
         let own = || if event.id.is_empty() { format!("#{known}") } else { event.id.text().into_owned() };
-        let name = id.map_or_else(own, str::to_owned);
+        let name = id.clone().unwrap_or_else(own);
         let index = self.builder.turn(Identity::Session(name.into()), line);
         let turn = &mut self.builder.session.turns[index];
         // The state may have listed the request before.
@@ -290,9 +288,15 @@ impl Conversation {
         self.has_beginning |= event.id.0 == b"0";
         if let Some(metrics) = usage::present(&event.llm_metrics, damage) {
             self.metrics("agent", metrics, damage);
+            if metrics.accumulated_token_usage.get().is_none() {
+                self.requests_of_event(metrics, damage);
+            }
         }
         match (event.action.0.first(), event.observation.0.first()) {
-            (Some(b'"'), _) => self.earlier_action(event, raw, line),
+            (Some(b'"'), _) => {
+                self.earlier_action(event, raw, line);
+                self.response_of_action(event, damage);
+            }
             (_, Some(b'"')) => self.earlier_observation(event, line),
             _ => return RecordKind::Unknown,
         }

@@ -60,6 +60,23 @@ pub(crate) struct Event<'a> {
     pub(in crate::adapters::formats::openhands) items: Raw<'a>,
 }
 
+impl<'a> Event<'a> {
+    /// The response that an event before 1.0 repeats.
+    pub(in crate::adapters::formats::openhands) fn response(&self) -> Option<&ModelResponse<'a>> {
+        self.tool_call_metadata.get()?.model_response.get()
+    }
+
+    /// The id of the response that the event is a part of. Before 1.0, a message has it only in the usage of its request.
+    pub(in crate::adapters::formats::openhands) fn response_id(&self) -> Option<String> {
+        let id = self.llm_response_id.some().or_else(|| self.response()?.id.some());
+        let of_request = || {
+            let usages: Vec<TokenUsage<'_>> = self.llm_metrics.get()?.token_usages.read();
+            usages.last()?.response_id.owned()
+        };
+        id.map(str::to_owned).or_else(of_request)
+    }
+}
+
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct PromptText<'a> {
@@ -115,6 +132,51 @@ pub(in crate::adapters::formats::openhands) struct CallMetadata<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct ModelResponse<'a> {
     pub(in crate::adapters::formats::openhands) id: Text<'a>,
+    pub(in crate::adapters::formats::openhands) model: Text<'a>,
+    pub(in crate::adapters::formats::openhands) usage: Maybe<ResponseUsage>,
+}
+
+/// The usage of a response, as litellm or the provider counts it.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::adapters::formats::openhands) struct ResponseUsage {
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    prompt_tokens_details: PromptDetails,
+    completion_tokens_details: CompletionDetails,
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
+    /// The cached tokens of DeepSeek.
+    prompt_cache_hit_tokens: Count,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct PromptDetails {
+    cached_tokens: Count,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default)]
+struct CompletionDetails {
+    reasoning_tokens: Count,
+}
+
+impl ResponseUsage {
+    /// The counts, made disjoint.
+    pub(in crate::adapters::formats::openhands) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        let read =
+            [self.prompt_tokens_details.cached_tokens, self.cache_read_input_tokens, self.prompt_cache_hit_tokens];
+        let counts = TokenUsage {
+            prompt_tokens: self.prompt_tokens,
+            completion_tokens: self.completion_tokens,
+            cache_read_tokens: read.into_iter().find(|count| count.get().is_some()).unwrap_or_default(),
+            cache_write_tokens: self.cache_creation_input_tokens,
+            reasoning_tokens: self.completion_tokens_details.reasoning_tokens,
+            ..TokenUsage::default()
+        };
+        counts.tokens(damage)
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -220,6 +282,15 @@ pub(in crate::adapters::formats::openhands) struct Latency<'a> {
     pub(in crate::adapters::formats::openhands) response_id: Text<'a>,
 }
 
+/// The cached tokens that the prompts of a use contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::adapters::formats::openhands) enum CachedPart {
+    /// Reads and writes, or only reads, unless they are more than the prompt.
+    WhatFits,
+    Reads,
+    Nothing,
+}
+
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(in crate::adapters::formats::openhands) struct TokenUsage<'a> {
@@ -236,20 +307,24 @@ pub(in crate::adapters::formats::openhands) struct TokenUsage<'a> {
 impl TokenUsage<'_> {
     /// The counts, made disjoint.
     pub(in crate::adapters::formats::openhands) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        self.tokens_of(true, damage)
+        self.tokens_of(CachedPart::WhatFits, damage)
     }
 
-    /// The counts, made disjoint. `includes_cache`: cached tokens are a part of the prompt, unless they are more.
+    /// The counts, made disjoint.
     pub(in crate::adapters::formats::openhands) fn tokens_of(
         &self,
-        includes_cache: bool,
+        cached: CachedPart,
         damage: &mut RecordErrors,
     ) -> Tokens {
         let (read, write) = (self.cache_read_tokens, self.cache_write_tokens);
         damage.note_impossible(&[self.prompt_tokens, self.completion_tokens, read, write, self.reasoning_tokens]);
-        let uncached = uncached(Included::EachIfItFits, self.prompt_tokens.get(), read.get(), write.get());
+        let prompt = self.prompt_tokens.get();
         Tokens {
-            input: if includes_cache { uncached } else { self.prompt_tokens.get() },
+            input: match cached {
+                CachedPart::WhatFits => uncached(Included::EachIfItFits, prompt, read.get(), write.get()),
+                CachedPart::Reads => uncached(Included::IfTheyFit, prompt, read.get(), None),
+                CachedPart::Nothing => prompt,
+            },
             output: self.completion_tokens.get(),
             cache_read: read.get(),
             cache_write: write.get(),
@@ -258,10 +333,15 @@ impl TokenUsage<'_> {
         }
     }
 
-    /// Whether the prompt can contain the cached tokens.
-    pub(in crate::adapters::formats::openhands) fn fits_cache(&self) -> bool {
+    /// Which cached tokens the prompt contains, as far as a sum of requests shows it.
+    pub(in crate::adapters::formats::openhands) fn cached_part(&self) -> CachedPart {
         let count = |count: Count| count.get().unwrap_or(0);
-        count(self.cache_read_tokens) + count(self.cache_write_tokens) <= count(self.prompt_tokens)
+        let (prompt, read) = (count(self.prompt_tokens), count(self.cache_read_tokens));
+        match prompt - read - count(self.cache_write_tokens) {
+            0.. => CachedPart::WhatFits,
+            _ if read <= prompt => CachedPart::Reads,
+            _ => CachedPart::Nothing,
+        }
     }
 
     /// What is compared with a running total: the prompt as logged, and the output.

@@ -6,10 +6,11 @@
 use foldhash::{HashMap, HashMapExt as _};
 
 use super::conversation::Conversation;
-use super::records::{CostEntry, Latency, Metrics, PLACEHOLDER, Stats, TokenUsage};
+use super::records::{CachedPart, CostEntry, Event, Latency, Metrics, PLACEHOLDER, Stats, TokenUsage};
 use super::running::{Running, add_part, is_of_subagent, sum_of};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::builder::money;
+use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
 use crate::json::fields::{Number, Text};
 use crate::model::session::{Cost, Identity, ModelTotal, Tokens, Total};
@@ -80,8 +81,8 @@ impl Conversation {
         }
         let sum = metrics.accumulated_token_usage.get();
         // Which counts the prompt contains is the same in all requests of a use, and the sum shows it best.
-        let includes_cache = sum.is_none_or(TokenUsage::fits_cache);
-        let tokens: Vec<Tokens> = usages.iter().map(|usage| usage.tokens_of(includes_cache, damage)).collect();
+        let cached = sum.map_or(CachedPart::WhatFits, TokenUsage::cached_part);
+        let tokens: Vec<Tokens> = usages.iter().map(|usage| usage.tokens_of(cached, damage)).collect();
         let costs = metrics.costs();
         self.list(usage, sum, &usages, &tokens, &costs);
         if is_of_subagent(usage) {
@@ -116,6 +117,37 @@ impl Conversation {
             // A request without a cost has no entry: if there are fewer, it is not known which ones these are.
             let cost = costs.get(index).filter(|_| costs.len() == usages.len());
             turn.cost = cost.and_then(|entry| entry.cost.money()).map(Cost::of);
+        }
+    }
+
+    /// Adds the requests that an event before 1.0 lists. Some versions have no running total of tokens there, and list the event's own
+    /// request only.
+    pub(super) fn requests_of_event(&mut self, metrics: &Metrics<'_>, damage: &mut RecordErrors) {
+        let usages: Vec<TokenUsage<'_>> = metrics.token_usages.read();
+        for request in &usages {
+            let Some(id) = request.response_id.some() else { continue };
+            let row = self.builder.turn(Identity::Session(id.into()), self.last_line);
+            let turn = &mut self.builder.session.turns[row];
+            turn.message_id = turn.message_id.take().or_else(|| Some(id.into()));
+            turn.tokens = request.tokens(damage).into();
+            turn.model = name_of(&request.model).or_else(|| turn.model.take());
+        }
+    }
+
+    /// Adds what the response of an action before 1.0 states itself: its model, and its usage if nothing before it in the log states its
+    /// tokens.
+    pub(super) fn response_of_action(&mut self, action: &Event<'_>, damage: &mut RecordErrors) {
+        let Some(response) = action.response() else { return };
+        let Some(id) = response.id.some() else { return };
+        let row = self.builder.turn(Identity::Session(id.into()), self.last_line);
+        let has_total = self.running.iter().any(|running| running.tokens != Tokens::UNKNOWN);
+        let turn = &mut self.builder.session.turns[row];
+        turn.model = turn.model.take().or_else(|| name_of(&response.model));
+        if turn.tokens.get() == Tokens::UNKNOWN
+            && !has_total
+            && let Some(usage) = usage::present(&response.usage, damage)
+        {
+            turn.tokens = usage.tokens(damage).into();
         }
     }
 
