@@ -108,8 +108,19 @@ impl ShellHead {
 
 /// The header of a result, if it can be found without parsing the whole result.
 pub(super) fn head_of_shell(output: Raw<'_>, is_script: bool) -> ShellHead {
+    if output.0.starts_with(br#""Command: "#) {
+        return head_after_command(&output.text());
+    }
     let (head, is_whole) = ShellHead::of_lines(plain_lines(output.0), is_script);
     if is_whole { head } else { whole_head(output, HEAD_BYTES, is_script).map(|it| it.1).unwrap_or_default() }
+}
+
+/// The header of a result that begins with the command, which can have any number of lines.
+fn head_after_command(text: &str) -> ShellHead {
+    const FIRST: [&str; 2] = ["Chunk ID: ", "Wall time: "];
+    let after = lines(text).skip_while(|line| !FIRST.iter().any(|first| line.starts_with(first)));
+    let (head, is_whole) = ShellHead::of_lines(after.map(str::as_bytes), false);
+    if is_whole { head } else { ShellHead::default() }
 }
 
 /// The first lines of a text with its escapes, as many as a header has, up to the first one that is not ASCII or contains an
@@ -309,5 +320,25 @@ mod tests {
             }
         }
         assert_eq!(plain(b"\"Process running with session ID 7\xFF\\nOutput:\\n\""), None);
+    }
+
+    #[test]
+    fn a_header_follows_a_command_of_any_length() {
+        let exit_code = |result: &str| {
+            let output = serde_json::to_string(result).unwrap();
+            head_of_shell(Raw(output.as_bytes()), false).exit_code()
+        };
+        let header = "Chunk ID: c1\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\nx";
+        for lines in [1, 7, 80] {
+            let command = "echo 'Process exited with code 9'\n".repeat(lines);
+            assert_eq!(exit_code(&format!("Command: /bin/bash -lc \"{command}\"\n{header}")), Some(3), "{lines}");
+        }
+        let older = header.replace("Chunk ID: c1\n", "");
+        assert_eq!(exit_code(&format!("Command: ls\n{older}")), Some(3));
+        for other in
+            ["Command: ls\nProcess exited with code 1\nOutput:\n", "Command: ls", "Command: ls\nWall time: 1 seconds"]
+        {
+            assert_eq!(exit_code(other), None, "{other}");
+        }
     }
 }
