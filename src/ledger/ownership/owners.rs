@@ -140,7 +140,9 @@ impl Owners {
                 None => (self.last_owner_without_times(session, parts, numbers)?, true),
             };
             let (other_runtime, id) = keys[owner];
-            (is_before && runtime == other_runtime).then(|| (session, id.clone()))
+            // Codex repeats the responses of a review that it starts.
+            let began_later = self.starts[owner].zip(self.starts[session]).is_some_and(|(owner, own)| owner > own);
+            (is_before && !began_later && runtime == other_runtime).then(|| (session, id.clone()))
         };
         sessions.iter().enumerate().filter_map(parent).collect()
     }

@@ -271,3 +271,71 @@ fn calls_distinguish_responses_of_tasks_without_unique_ids() {
     let row = |id: &str| -> Inputs { (id.to_owned(), Some("p".to_owned()), Some(500), Some(0)) };
     assert_eq!(inputs(&[&child("b", "e"), &child("c", "f")]), [row("b"), row("c")]);
 }
+
+/// A thread that starts a review, whose events it repeats, and the review's own thread. `before`: whether the thread has responses
+/// before it.
+fn thread_and_review(before: bool) -> [Log; 2] {
+    const PROMPT: &str = "Review the current code changes";
+    let begin = r#"{"type":"entered_review_mode","target":{"type":"uncommittedChanges"}}"#;
+    let model = |log: Log, model: &str| log.record("turn_context", &format!(r#"{{"model":"{model}"}}"#));
+    let thread = model(Log::of(r#""id":"t""#), "gpt-5.2-codex").said("Do it");
+    let (thread, total) = if before {
+        (thread.counted((1000, 50), (1000, 50)).counted((2000, 90), (1000, 40)), (2000, 90))
+    } else {
+        (thread, (0, 0))
+    };
+    let thread = thread.event(begin).said(PROMPT).said(PROMPT);
+    let thread = thread.counted((300, 6), (300, 6)).counted((300, 6), (300, 6)).counted((700, 16), (400, 10));
+    let thread = thread.event(r#"{"type":"exited_review_mode","review_output":null}"#).said("Fix it");
+    let thread = if before { thread.counted(total, (1000, 40)) } else { thread };
+    let thread = thread.counted((total.0 + 1100, total.1 + 20), (1100, 20));
+    let review =
+        model(Log::from(if before { 4 } else { 2 }, r#""id":"r","source":{"subagent":"review"}"#), "gpt-5.1-codex-max")
+            .said(PROMPT);
+    let review = review.shell("c1").counted((300, 6), (300, 6)).counted((700, 16), (400, 10));
+    [thread, review]
+}
+
+/// The total of the thread goes on after a review, and the review has a log of its own. Its prompt is written by the program.
+#[test]
+fn a_review_counts_once() {
+    let counted = |logs: &[&Log]| {
+        let texts: Vec<String> = logs.iter().map(|log| log.text()).collect();
+        let tables = tables(&texts);
+        let rows: Vec<_> = tables.turns.iter().map(|it| it.turn.clone()).collect();
+        let mut sessions: Vec<_> = (tables.sessions.iter())
+            .map(|it| {
+                (it.session.session_id.clone(), it.tokens.total(), it.user_turns, it.session.parent_session_id.clone())
+            })
+            .collect();
+        sessions.sort();
+        (sessions, rows)
+    };
+    let session = |id: &str, tokens, prompts| (id.to_owned(), Some(tokens), Some(prompts), None);
+    for (before, own) in [(true, 2090 + 1120), (false, 1120)] {
+        let [thread, review] = thread_and_review(before);
+        let (sessions, rows) = counted(&[&thread]);
+        // "Do it", the review and "Fix it".
+        assert_eq!(sessions, [session("t", own + 716, 3)], "{before}");
+        // The log does not contain the model of the reviewer.
+        let models = |model: &str| rows.iter().filter(|it| it.model.as_deref() == Some(model)).count();
+        assert_eq!((models("gpt-5.2-codex"), rows.len()), (if before { 3 } else { 1 }, if before { 5 } else { 3 }));
+        for logs in [[&thread, &review], [&review, &thread]] {
+            let (sessions, rows) = counted(&logs);
+            assert_eq!(sessions, [session("r", 716, 0), session("t", own, 3)], "{before}");
+            assert_eq!(rows.iter().filter(|it| it.model.as_deref() == Some("gpt-5.1-codex-max")).count(), 2);
+        }
+    }
+}
+
+/// A review that was interrupted has no end, and the next process goes on from its last total.
+#[test]
+fn a_review_without_an_end_changes_nothing_later() {
+    let [thread, _] = thread_and_review(true);
+    let text = thread.text().lines().filter(|line| !line.contains("exited_review_mode")).collect::<Vec<_>>().join("\n");
+    let lines: Vec<&str> = text.lines().collect();
+    let cut = lines[..lines.len() - 2].join("\n");
+    let next = r#"{"timestamp":"2026-10-07T08:00:30.000Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":1700,"cached_input_tokens":0,"output_tokens":36},"last_token_usage":{"input_tokens":1000,"cached_input_tokens":0,"output_tokens":20}}}}"#;
+    let tables = tables(&[format!("{cut}\n{next}")]);
+    assert_eq!((tables.sessions[0].tokens.total(), tables.sessions[0].user_turns), (Some(2090 + 716 + 1020), Some(3)));
+}

@@ -167,11 +167,17 @@ impl NamedError {
 
 /// The totals of a thread so far.
 #[derive(Debug)]
-pub(crate) struct Running(Tokens);
+pub(crate) struct Running {
+    reached: Tokens,
+    /// Whether the next totals may be those of a review.
+    is_in_review: bool,
+    /// The total of the thread, while those of a review are read, which begin at 0.
+    of_thread: Option<Tokens>,
+}
 
 impl Default for Running {
     fn default() -> Self {
-        Self(Tokens::UNKNOWN)
+        Self { reached: Tokens::UNKNOWN, is_in_review: false, of_thread: None }
     }
 }
 
@@ -214,7 +220,7 @@ impl Running {
         last: Option<Usage>,
         damage: &mut RecordErrors,
     ) -> Option<Spent> {
-        let (total, before) = (total?.tokens(damage), self.0);
+        let (total, before) = (total?.tokens(damage), self.reached);
         let last = last.filter(|it| !it.is_estimate());
         // A total that decreases begins a new count, as does one that is the usage of its last response.
         let is_first = last.is_some_and(|last| last.tokens(&mut RecordErrors::default()) == total) && total != before;
@@ -224,7 +230,10 @@ impl Running {
             // Only the total of reasoning decreased: that of the last response is known at most.
             whole.reasoning = last.and_then(|last| last.reasoning_output_tokens.get());
         }
-        self.0 = total;
+        self.reached = total;
+        if restarts && self.is_in_review && self.of_thread.is_none() {
+            self.of_thread = Some(before);
+        }
         if whole.total().unwrap_or(0) <= 0 {
             return None;
         }
@@ -246,13 +255,26 @@ impl Running {
 
     /// The last total.
     pub(crate) const fn reached(&self) -> Tokens {
-        self.0
+        self.reached
+    }
+
+    /// The next totals may be those of a review, which the log repeats: until its end, a total that begins again is not the thread's.
+    pub(crate) const fn begin_review(&mut self) {
+        (self.is_in_review, self.of_thread) = (true, None);
+    }
+
+    /// The next total is the thread's.
+    pub(crate) const fn end_review(&mut self) {
+        self.is_in_review = false;
+        if let Some(total) = self.of_thread.take() {
+            self.reached = total;
+        }
     }
 
     /// The total is that of another log, which has its tokens.
     pub(crate) fn reach(&mut self, total: Option<Usage>) {
         if let Some(total) = total {
-            self.0 = total.tokens(&mut RecordErrors::default());
+            self.reached = total.tokens(&mut RecordErrors::default());
         }
     }
 
@@ -260,11 +282,12 @@ impl Running {
     /// response by a record of its own: `last` may be lower.
     pub(crate) fn begin(&mut self, total: Option<Usage>, last: Option<Usage>, recorded: Option<Tokens>) {
         let unread = &mut RecordErrors::default();
-        if self.0 == Tokens::UNKNOWN
+        if self.reached == Tokens::UNKNOWN
+            && !self.is_in_review
             && let (Some(total), Some(last)) = (total, last)
         {
             let last = last.tokens(unread);
-            self.0 = total.tokens(unread).minus(recorded.filter(|it| last.fits(*it)).unwrap_or(last));
+            self.reached = total.tokens(unread).minus(recorded.filter(|it| last.fits(*it)).unwrap_or(last));
         }
     }
 }
@@ -426,6 +449,31 @@ mod tests {
         assert_eq!(spent(usage(1000, 200, 150), usage(1000, 200, 150)), (Some(200), Some(150)));
         assert_eq!(spent(usage(2000, 300, 20), usage(1000, 100, 20)), (Some(100), Some(20)));
         assert_eq!(spent(usage(3000, 400, 10), None), (Some(100), None));
+    }
+
+    /// The totals of a review begin at 0, or continue the thread's, and those of the thread go on after it.
+    #[test]
+    fn the_total_of_a_thread_goes_on_after_a_review() {
+        let sum = |running: &mut Running, counts: &[(i64, i64)]| -> i64 {
+            let mut spent =
+                |(total, last)| running.advance(usage(total, 1, 0), usage(last, 1, 0), &mut RecordErrors::default());
+            counts.iter().filter_map(|count| spent(*count)?.whole().input).sum()
+        };
+        for (of_review, expected) in [(&[(3, 3), (18, 15)][..], 18), (&[(1003, 3), (1018, 15)], 18), (&[], 0)] {
+            let mut running = Running::default();
+            assert_eq!(sum(&mut running, &[(900, 900), (1000, 100)]), 1000);
+            running.begin_review();
+            assert_eq!(sum(&mut running, of_review), expected, "{of_review:?}");
+            running.end_review();
+            let next = if running.reached().input == Some(1018) { 1218 } else { 1200 };
+            assert_eq!(sum(&mut running, &[(next - 200, 100), (next, 200)]), 200, "{of_review:?}");
+        }
+        // A review that begins a log.
+        let mut running = Running::default();
+        running.begin_review();
+        assert_eq!(sum(&mut running, &[(3, 3), (18, 15)]), 18);
+        running.end_review();
+        assert_eq!(sum(&mut running, &[(900, 900), (1000, 100)]), 1000);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod items;
 mod limits;
 mod log;
 mod records;
+mod review;
 mod script;
 mod shell_output;
 mod state;

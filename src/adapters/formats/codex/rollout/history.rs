@@ -49,6 +49,7 @@ impl Thread {
         self.builder.offer_tools(meta.dynamic_tools);
         self.state.next.provider = meta.model_provider.owned().or_else(|| self.state.next.provider.take());
         self.is_of_extension |= meta.originator.as_str() == "codex_vscode" && meta.source.text() == "exec";
+        self.is_review |= source.is_review();
         self.is_program |= source.is_program() || meta.thread_source.some().is_some_and(|it| it != "user");
         self.role = subagent.thread_spawn.agent_role.owned().or_else(|| self.role.take());
         self.own_from = meta.subagent_history_start_ordinal.get().or(self.own_from);

@@ -56,6 +56,8 @@ by_type! {
         "stream_error" => StreamError(MessageEvent<'a>),
         "thread_settings_applied" => ThreadSettings(ThreadSettings<'a>),
         "context_compacted" => ContextCompacted,
+        "entered_review_mode" => ReviewBegin,
+        "exited_review_mode" => ReviewEnd,
         "patch_apply_end" => PatchEnd(PatchEnd<'a>),
         "exec_command_end" => ExecEnd(ExecEnd<'a>),
         "mcp_tool_call_end" => McpEnd(McpEnd<'a>),
@@ -71,8 +73,6 @@ by_type! {
         | "item_started"
         | "thread_name_updated"
         | "thread_rolled_back"
-        | "entered_review_mode"
-        | "exited_review_mode"
         | "view_image_tool_call"
         | "image_generation_end"
         | "plan_update"
@@ -312,6 +312,11 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// Whether the thread is a review that another one started.
+    pub(super) fn is_review(&self) -> bool {
+        self.subagent.text() == "review"
+    }
+
     /// Whether a program writes its prompts.
     pub(super) fn is_program(&self) -> bool {
         !self.subagent.is_empty() || !self.internal.is_empty()

@@ -6,7 +6,7 @@ use foldhash::{HashMap, HashSet};
 
 use crate::adapters::formats::codex::common::Next;
 use crate::adapters::shared::latency::between;
-use crate::base::text::SharedStr;
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::model::id_hash::IdHash;
 use crate::model::session::{Tokens, Turn};
@@ -54,10 +54,25 @@ pub(super) struct State {
     /// Responses that made a compaction and have no own record yet.
     pub(super) compacting: HashSet<SharedStr>,
     pub(super) prompts: usize,
+    /// The hash of the prompt of a review, in its own thread and in the one that started it.
+    pub(super) review_prompt: Option<u64>,
     /// The records of the response that is not counted yet.
     pub(super) open: Open,
+    /// The review whose events are read.
+    pub(super) review: Option<Review>,
+    pub(super) reviews: usize,
     /// The bytes of the last limits, unless their meaning depends on the time of the record.
     pub(super) limits: Vec<u8>,
+}
+
+/// A review by an agent of its own, whose events the thread repeats without its calls: what the thread had before it.
+#[derive(Debug)]
+pub(super) struct Review {
+    /// The name of the task during the review.
+    pub(super) name: String,
+    pub(super) task: String,
+    pub(super) model: Option<Symbol>,
+    pub(super) effort: Option<Symbol>,
 }
 
 /// The tool that runs a script.

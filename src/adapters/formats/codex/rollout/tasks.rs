@@ -29,6 +29,10 @@ impl Thread {
         self.state.open.asked(time, true);
         self.state.is_waiting = true;
         self.is_program |= self.is_of_extension && TITLES.iter().any(|it| text.starts_with(it));
+        if self.is_prompt_of_review(text) {
+            self.builder.prompted_by_program();
+            return;
+        }
         if self.is_program || self.state.is_imported || is_heartbeat(text) {
             self.builder.prompted_by_program();
             return;

@@ -52,6 +52,8 @@ pub(super) struct Thread {
     pub(super) is_program: bool,
     /// Whether another thread started it with a copy of its own records.
     pub(super) is_forked_agent: bool,
+    /// Whether it is a review that another thread started.
+    pub(super) is_review: bool,
     /// Whether an editor's extension runs it besides the threads of the user.
     pub(super) is_of_extension: bool,
     /// The role of an agent that another one started.
@@ -72,6 +74,7 @@ impl Thread {
             own_from: None,
             is_program: false,
             is_forked_agent: false,
+            is_review: false,
             is_of_extension: false,
             role: None,
             typed: Vec::new(),
@@ -123,6 +126,8 @@ impl Thread {
             // The event contains all settings: without a tier the standard one applies.
             Payload::ThreadSettings(it) => self.state.next.service_tier = it.thread_settings.service_tier.owned(),
             Payload::ContextCompacted => self.compacted(line, time),
+            Payload::ReviewBegin => self.review_begins(time),
+            Payload::ReviewEnd => self.review_ends(),
             Payload::PatchEnd(it) => self.patch_end(it, line, time),
             Payload::ExecEnd(it) => self.exec_end(it, line, time),
             Payload::McpEnd(it) => self.mcp_end(it, line, time),

@@ -70,6 +70,7 @@ impl Thread {
             let (ended_at, latency_ms) = self.state.open.counted(time, self.history_until());
             self.builder.session.turns[index].end_at(ended_at, latency_ms);
         }
+        self.name_of_review(known, time);
         self.name_by_records(index, known, records);
     }
 
