@@ -459,3 +459,42 @@ fn a_system_prompt_can_be_a_row() {
     assert_eq!((first.unwrap().bytes, first, first, fourth), (15, second, third, None));
     assert_eq!(sessions[0].offer.tools.as_ref().map(BTreeSet::len), Some(3));
 }
+
+/// The API server makes the id of a session from its first prompt: sessions of several profiles have the same one.
+#[test]
+fn prompts_and_turns_of_several_profiles_add_up() {
+    const ID: &str = "api-1acbeb1e8217dd4e";
+    let log = |start: f64, prompts: u32, tokens: u32| {
+        let session = json!({
+            "table": "sessions", "id": ID, "source": "api_server", "model": "kimi-k2.6", "end_reason": null, "started_at": start,
+            "billing_provider": "openrouter", "reasoning_tokens": 0, "input_tokens": tokens, "output_tokens": 40,
+            "cache_read_tokens": 0, "cache_write_tokens": 0, "api_call_count": prompts,
+        });
+        let message = |number: u32, role: &str| {
+            json!({
+                "table": "messages", "id": number, "session_id": ID, "timestamp": start + f64::from(number), "role": role,
+                "content": "What is your role?", "finish_reason": null, "tool_calls": null,
+            })
+        };
+        let messages =
+            (0..prompts).flat_map(|number| [message(2 * number, "user"), message(2 * number + 1, "assistant")]);
+        std::iter::once(session).chain(messages).map(|row| row.to_string()).collect::<Vec<_>>().join("\n")
+    };
+    let counts = |logs: &[String]| {
+        let tables = tables(logs);
+        let [row] = &tables.sessions[..] else { panic!("{}", tables.sessions.len()) };
+        (row.tokens.input, row.turns, row.user_turns)
+    };
+    let (first, second) = (1_791_532_800.5, 1_791_619_200.5);
+    assert_eq!(counts(&[log(first, 1, 900), log(second, 2, 700)]), (Some(1600), Some(3), Some(3)));
+    // An older state of a database is a copy.
+    assert_eq!(counts(&[log(first, 1, 900), log(first, 3, 2000)]), (Some(2000), Some(3), Some(3)));
+    assert_eq!(counts(&[log(first, 3, 2000), log(second, 2, 700), log(first, 1, 900)]), (Some(2700), Some(5), Some(5)));
+    // So is the document of the session, whose messages have no times.
+    let document = json!({
+        "session_id": ID, "platform": "api_server", "session_start": "2026-10-09T08:00:00", "last_updated": "2026-10-09T08:00:09",
+        "messages": [{"role": "user", "content": "What is your role?"}, {"role": "assistant", "content": "I answer."}],
+    });
+    assert_eq!(counts(&[document.to_string()]), (None, Some(1), Some(1)));
+    assert_eq!(counts(&[log(first, 1, 900), document.to_string()]), (Some(900), Some(1), Some(1)));
+}

@@ -18,7 +18,7 @@
 //! | --- | --- |
 //! | session, parent | `sessions.id`, `parent_session_id` |
 //! | entrypoint, cwd, branch | `source`, `cwd`, `git_branch` (since schema 15) |
-//! | turns | `api_call_count`, else the number of assistant messages, as a number only |
+//! | turns | `api_call_count`, else the number of assistant messages, as a number only. Of several databases, `api_call_count` as the tokens |
 //! | tokens | the sums of the session, in a row of grain `session`: `input_tokens` (without caches), `output_tokens` (with reasoning), `cache_read_tokens`, `cache_write_tokens`; `reasoning_tokens`, of which 0 is unknown. With the table `session_model_usage` (since schema 20), a row for each model and provider there: those without a `task` are parts of the sums, and what the sums contain beyond them stays with the session's model; those with a `task` (`compression`, `title_generation`, `vision`, since schema 22) are additional, except `voice_chat`, which the sums contain. Of several databases with the session the largest count, if `started_at` is equal; else they add up: the API server gives the same ids (`api-…`) in all profiles |
 //! | model | the one with the most requests in `session_model_usage` without a `task`, else `sessions.model`, which is the last one |
 //! | provider | `billing_provider` |
@@ -28,7 +28,7 @@
 //! | call status | `error`: a result that is JSON with `error`, an `exit_code` other than 0, `success` `false` or `status` `error` |
 //! | file change | the path of known tools; lines of the texts of an edit |
 //! | subagent | a session below this one, by Hermes' own rule: `model_config` has `_delegate_from`, or it has neither `_branched_from` nor `_reset_from`, and this one did not end by `compression`, by `branched` before the other began, or by a reset (`session_reset`, `session_switch`, `idle`, `daily`, `suspended`, `resume_pending_expired`) with the same `session_key` |
-//! | user turns | `user` messages; none in scheduled sessions (`cron`) and subagents. Not those with a `display_kind` other than `steer`, which Hermes writes itself (`async_delegation_complete`, `auto_continue`, `hidden`, `model_switch` …), nor the list of tasks after a compaction |
+//! | user turns | `user` messages; none in scheduled sessions (`cron`) and subagents. Not those with a `display_kind` other than `steer`, which Hermes writes itself (`async_delegation_complete`, `auto_continue`, `hidden`, `model_switch` …), nor the list of tasks after a compaction. Those of sessions with the id `api-…` are distinguished by `started_at` as well |
 //! | compaction | a message with `_compressed_summary`, or one that begins as older versions write a summary ("[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted", "[CONTEXT SUMMARY]:"). Without the column, a session in which none is found has an unknown number |
 //! | copies | count once: messages of the same time, role, content and calls as one that is `compacted`, or as one of the session before a compression or a branch. Such a session begins with messages of the one before: they are copies in the order of that one, at any time, up to the first other message that is no summary. In place, older versions insert what they keep at the time of the summary |
 //! | instructions, tools | `system_prompt`, else the row of `system_prompts` with `system_prompt_hash` (since schema 25); `tool_names` |
@@ -40,7 +40,8 @@
 //!
 //! Hermes' `~/.hermes/sessions/session_ID.json`, the messages of the last request of a session. Recognised by `session_id`,
 //! `platform`, `session_start`, `last_updated` and `messages`. Seen: 110 files. Read as the messages of `hermes-db`: a session in
-//! several of these files counts once, and the database has its tokens. Prompts that a compression copied from the session before
+//! several of these files counts once, and the database has its tokens. Of a session with the id `api-…`, the prompts and calls are those
+//! of the databases if any is present: the messages here have no times. Prompts that a compression copied from the session before
 //! are not known as copies here. *Unknown*: tokens, cost, and the times of messages.
 //!
 //! # `hermes-transcript`

@@ -49,6 +49,9 @@ const SUMMARIES: [&str; 2] =
     ["[CONTEXT COMPACTION — REFERENCE ONLY] Earlier turns were compacted", "[CONTEXT SUMMARY]:"];
 const PRESERVED_TASKS: &str = "[Your active task list was preserved across context compression]";
 
+/// How the ids begin that the API server makes of the first prompt: they are equal in all profiles.
+const OF_API_SERVER: &str = "api-";
+
 /// A session while its rows or messages are read.
 pub(super) struct Session {
     pub(super) builder: Builder,
@@ -61,6 +64,8 @@ pub(super) struct Session {
     end: Option<Time>,
     /// Whether the program itself wrote the prompts.
     is_scheduled: bool,
+    /// Whether a document contains it.
+    is_document: bool,
     /// The number of answers.
     answers: i64,
     last_line: i64,
@@ -79,6 +84,7 @@ impl Session {
             chat: None,
             end: None,
             is_scheduled: id.starts_with("cron_"),
+            is_document: false,
             answers: 0,
             last_line: line,
             start: None,
@@ -130,6 +136,7 @@ impl Session {
 
     /// Fills in the facts of a document.
     pub(super) fn document(&mut self, document: &Record<'_>) {
+        self.is_document = true;
         self.builder.extend_to(document.session_start.0);
         self.builder.extend_to(document.last_updated.0);
         self.is_scheduled |= document.platform.as_str() == "cron";
@@ -252,15 +259,20 @@ impl Session {
 
     pub(super) fn finish(mut self) -> SessionResult {
         let session = &mut self.builder.session;
-        session.stated_turns = self.spent.requests().or(Some(self.answers).filter(|count| *count > 0));
+        let requests = self.spent.requests();
         session.model = self.spent.main_model().or_else(|| session.model.take());
         let (models, cost) = self.spent.into_models();
+        if models.is_empty() || requests.is_none() {
+            // A copy that was cut has the sums, and fewer answers.
+            session.stated_turns = requests.or(Some(self.answers).filter(|count| *count > 0));
+        }
         if !models.is_empty() {
             // Copies of a database have equal rows or grown ones. Sessions of several profiles can have one id, but not one start.
             let start = self.start.map_or(0, Time::micros);
             session.totals.push(Total {
                 line: self.last_line,
                 key: format!("sums {start}"),
+                turns: requests,
                 cost,
                 models,
                 covers_subagents: true,
@@ -270,6 +282,16 @@ impl Session {
         let (prompts, kept) = self.copies.prompts();
         for number in kept..prompts {
             session.prompts.remove(&prompt_identity(number + 1));
+        }
+        if session.session_id.starts_with(OF_API_SERVER) {
+            if let Some(start) = self.start {
+                let of_profile = |number: usize| format!("prompt {} of {}", number + 1, start.micros());
+                session.prompts = (0..kept).map(|number| Identity::Session(of_profile(number).into())).collect();
+            }
+            if self.is_document {
+                // Its prompts have no times, which distinguish those of several profiles.
+                session.capabilities = session.capabilities.and(Capabilities::ABRIDGED);
+            }
         }
         if self.is_subagent {
             // Its prompts are written by the session that started it.
