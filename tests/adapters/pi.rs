@@ -286,3 +286,62 @@ fn the_output_of_openclaw_has_the_cost_of_its_run() {
     let [row] = tables.turns.as_slice() else { panic!("{:?}", tables.turns) };
     assert_eq!(row.turn.cost.as_deref().map(|cost| cost.total), Some(0.25));
 }
+
+/// The command of openclaw did not run, unless a message or another result shows it.
+#[test]
+fn a_command_without_an_approval_is_denied() {
+    let header =
+        r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/home/ada/.openclaw/x"}"#;
+    let call = r#"{"type":"message","id":"1","timestamp":"2026-01-02T03:04:01Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"exec","arguments":{"command":"rm -r x"}}],"provider":"p","model":"m","usage":{"input":5,"output":9,"cacheRead":0,"cacheWrite":0},"stopReason":"toolUse","timestamp":1767323041000}}"#;
+    let message = |rest: &str| {
+        format!(
+            r#"{{"type":"message","id":"2","timestamp":"2026-01-02T03:04:02Z","message":{{{rest},"timestamp":1767323042000}}}}"#
+        )
+    };
+    let result = |text: &str, details: &str| {
+        message(&format!(
+            r#""role":"toolResult","toolCallId":"c1","toolName":"exec","isError":false,"content":[{{"type":"text","text":"{text}"}}],"details":{{{details}}}"#
+        ))
+    };
+    let pending = result(
+        "Approval required (id a, full a-1).\\nCommand: rm -r x",
+        r#""status":"approval-pending","approvalId":"a-1""#,
+    );
+    let unavailable = result(
+        "Exec approval is required, but chat exec approvals are not enabled.",
+        r#""status":"approval-unavailable""#,
+    );
+    let ended = |text: &str| {
+        let text = format!("An async command has completed.\\n\\nExact completion details:\\n{text}\\nok");
+        message(&format!(r#""role":"user","content":[{{"type":"text","text":"{text}"}}]"#))
+    };
+    let done = ended("Exec finished (gateway id=a-1, session=calm-reef, code 0)");
+    let failed = ended("Exec finished (gateway id=a-1, session=calm-reef, code 3)");
+    let denied = ended("Exec denied (gateway id=a-1, approval-timeout): rm -r x");
+    let later = result("gone", r#""status":"completed","exitCode":0"#);
+    for (rest, status, exit_code) in [
+        (vec![&unavailable], CallStatus::Denied, None),
+        (vec![&pending], CallStatus::Denied, None),
+        (vec![&pending, &denied], CallStatus::Denied, None),
+        (vec![&pending, &done], CallStatus::Ok, Some(0)),
+        (vec![&pending, &failed], CallStatus::Error, Some(3)),
+        (vec![&pending, &later], CallStatus::Ok, Some(0)),
+        (vec![&unavailable, &done], CallStatus::Denied, None),
+    ] {
+        let rest_with_ids =
+            rest.iter().enumerate().map(|(number, line)| line.replace(r#""id":"2""#, &format!(r#""id":"a{number}""#)));
+        let lines: Vec<String> = [header, call].into_iter().map(str::to_owned).chain(rest_with_ids).collect();
+        let tables = tables(&[lines.join("\n")]);
+        let call = &tables.tool_calls[0].call;
+        assert_eq!((call.status, call.exit_code.get()), (status, exit_code), "{rest:?}");
+        let denials = (status == CallStatus::Denied).then_some(1);
+        assert_eq!(
+            (tables.sessions[0].permission_denials, tables.sessions[0].user_turns),
+            (denials, Some(0)),
+            "{rest:?}"
+        );
+    }
+    // Details of pi's extensions have other meanings.
+    let log = [header, call, &pending].join("\n").replace("/home/ada/.openclaw/x", "/a");
+    assert_eq!(tables(&[log]).tool_calls[0].call.status, CallStatus::Ok);
+}

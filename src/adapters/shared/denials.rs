@@ -75,6 +75,9 @@ pub const OTHERS: &[&str] = &[
     "Command blocked by security rule",
     "tool is disabled",
     "Command cancelled: user denied",
+    // openclaw
+    "Exec approval is required",
+    "Approval required",
     // mini-swe-agent
     "The user rejected your command",
     "not executed. Switching to human mode",

@@ -17,7 +17,9 @@
 //! Read as `pi-session`, with these differences: rows of the provider `openclaw` (`delivery-mirror`, `gateway-injected`) are copies
 //! for delivery and are skipped (20 seen); `openclaw:prompt-error` is an error; the id of a file without its header is in the
 //! file's name; a call whose `details.status` is `error`, `failed` or `forbidden` is an `error`, although `isError` is `false` (99 of
-//! 798 results). Siblings are read as parts of the session: entries in several of them count once (1,121 of 1,795 messages were in
+//! 798 results). With `approval-pending` or `approval-unavailable` the command did not run and the call is `denied` (4 of 4), unless
+//! the call has another result, or a later message contains `Exec finished (…)` with the `approvalId`: then the code there decides
+//! (*source*). Siblings are read as parts of the session: entries in several of them count once (1,121 of 1,795 messages were in
 //! several files); a prompt counts as typed unless `provenance.kind` is `internal_system` or `inter_session`, or, without it, unless
 //! its text, after lines that begin with `System:` or `System (untrusted):`, begins as those of openclaw: "Read HEARTBEAT.md if it
 //! exists", `[OpenClaw `, `[cron:`, "Pre-compaction memory flush.", `[Subagent Context]`, `[Inter-session message]`,

@@ -5,9 +5,11 @@
 //! identified by its time and token counts, which are equal in all copies (`docs/accounting.md#copies-resumes-and-forks`).
 
 use std::borrow::Cow;
+use std::mem;
 
 use serde::Deserialize;
 
+use super::approvals::{Approvals, is_needed};
 use super::openclaw_prompts::is_typed;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
@@ -106,6 +108,7 @@ pub(crate) struct Details<'a> {
     duration_ms: Number,
     /// What openclaw's tools state in place of `isError`.
     status: Text<'a>,
+    approval_id: Text<'a>,
     /// Agents that an extension ran for the call.
     results: Raw<'a>,
 }
@@ -212,11 +215,20 @@ pub(crate) struct Agent {
     last: Option<usize>,
     /// The model of the conversation, which writes summaries.
     pub(super) model: Option<Symbol>,
+    /// Commands of openclaw that wait for an approval.
+    approvals: Approvals,
 }
 
 impl Agent {
     pub(crate) fn new(context: &Context, id: impl Into<String>, line: i64) -> Self {
-        Self { builder: Builder::new(context, id, line), effort: None, has_details: true, last: None, model: None }
+        Self {
+            builder: Builder::new(context, id, line),
+            effort: None,
+            has_details: true,
+            last: None,
+            model: None,
+            approvals: Approvals::default(),
+        }
     }
 
     /// Adds a message of any role. `at` has the time of its record; records of the event stream have none.
@@ -350,7 +362,8 @@ impl Agent {
         for nested in &message.nested.calls {
             self.nested_call(call, nested, logged.line);
         }
-        if self.builder.session.tool_calls[call].status == CallStatus::Incomplete {
+        let is_open = self.builder.session.tool_calls[call].status == CallStatus::Incomplete;
+        if is_open || self.approvals.contains(call) {
             self.outcome(call, message.content.raw, &message.details, message.is_error, At { time, ..logged });
         }
         // Without times of records the call has the time of its request, and a duration would include the response.
@@ -384,8 +397,15 @@ impl Agent {
     /// Adds the result of a call.
     pub(crate) fn outcome(&mut self, call: usize, content: Raw<'_>, details: &Details<'_>, is_error: Flag, at: At) {
         // The details of pi's own tools and of its extensions have other meanings.
-        let has_stated_failure = self.builder.session.runtime == "openclaw"
-            && matches!(details.status.as_str(), "error" | "failed" | "forbidden");
+        let stated = Some(details.status.as_str()).filter(|_| self.builder.session.runtime == "openclaw");
+        if stated.is_some_and(is_needed) {
+            self.builder.result(call, content, None, CallStatus::Denied);
+            let text = said(&content.read()).map(Cow::into_owned).unwrap_or_default();
+            self.approvals.add(call, details.approval_id.owned(), text, at);
+            return;
+        }
+        self.approvals.remove(call);
+        let has_stated_failure = stated.is_some_and(|status| matches!(status, "error" | "failed" | "forbidden"));
         let is_error = is_error.is_true() || has_stated_failure;
         let status =
             if is_error && never_began(content) { CallStatus::Cancelled } else { CallStatus::from_error(is_error) };
@@ -415,6 +435,7 @@ impl Agent {
 
     /// The session of a log without an end record.
     pub(crate) fn finish_without_end(mut self) -> SessionResult {
+        self.deny_waiting();
         let stop_reason = self.builder.session.stop_reason.as_deref();
         let ended_by_itself = matches!(stop_reason, Some("stop" | "length" | "end_turn"));
         if self.builder.session.status == Status::Success {
@@ -424,11 +445,19 @@ impl Agent {
         self.builder.finish()
     }
 
+    /// Denies the calls that were not approved.
+    pub(super) fn deny_waiting(&mut self) {
+        mem::take(&mut self.approvals).deny(&mut self.builder);
+    }
+
     fn user(&mut self, message: &Message<'_>) {
         let time = message.timestamp.0;
         self.builder.extend_to(time);
         let is_openclaw = self.builder.session.runtime == "openclaw";
         let text = if self.builder.keeps_text() || is_openclaw { said(&message.content.value) } else { None };
+        if let Some(text) = text.as_deref().filter(|_| is_openclaw) {
+            self.approvals.end(&mut self.builder, text);
+        }
         if is_openclaw && !is_typed(message.provenance.kind.as_str(), text.as_deref().unwrap_or_default()) {
             self.builder.prompted_by_program();
             return;

@@ -255,7 +255,8 @@ impl Session {
         self.agent.summary(record.result.usage, first_kept, At { line, time: None }, damage);
     }
 
-    fn finish(self) -> SessionResult {
+    fn finish(mut self) -> SessionResult {
+        self.agent.deny_waiting();
         let mut session = self.agent.builder.finish();
         if !self.has_ended {
             session.status = Status::Incomplete;

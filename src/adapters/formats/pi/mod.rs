@@ -1,5 +1,6 @@
 //! Formats of pi.
 
+mod approvals;
 pub(crate) mod common;
 pub(crate) mod json;
 mod openclaw_prompts;
