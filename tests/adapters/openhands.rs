@@ -433,7 +433,8 @@ fn responses_before_1(log: &str) -> (Vec<(String, [Option<i64>; 4])>, Option<i64
     let [row] = &tables.sessions[..] else { panic!("{}", tables.sessions.len()) };
     let model = |turn: &agentlogs::model::session::Turn| turn.model.as_deref().unwrap_or_default().to_owned();
     let turns = tables.turns.iter().map(|it| (model(&it.turn), it.turn.tokens.get().kinds()));
-    (turns.collect(), row.turns, row.money.cost, row.usage.as_str())
+    let cost = row.money.cost.map(|cost| (cost * 1e6).round() / 1e6);
+    (turns.collect(), row.turns, cost, row.usage.as_str())
 }
 
 /// Versions of 2025 have no running total of tokens. Each event lists its own request, and a message names its response only there.
@@ -451,9 +452,9 @@ fn an_event_lists_its_own_request() {
     let run = r#""action":"run","args":{"command":"ls"}"#;
     let log = [
         r#"{"id":0,"timestamp":"2026-11-20T10:00:00.000000","source":"user","action":"message","args":{"content":"Go"}}"#.to_owned(),
-        event_before_1(1, &format!("{},{},{run}", repeated("c1", "r1", usage), metrics(0.00390625, "r1", [5214, 104, 5210, 148]))),
+        event_before_1(1, &format!("{},{},{run}", repeated("c1", "r1", usage), metrics(0.004, "r1", [5214, 104, 5210, 148]))),
         event_before_1(2, &format!(r#"{},"cause":1,"observation":"run","content":"a""#, repeated("c1", "r1", usage))),
-        event_before_1(3, &format!(r#"{},"action":"message","args":{{"content":"Done"}}"#, metrics(0.0078125, "r2", [300, 20, 100, 50]))),
+        event_before_1(3, &format!(r#"{},"action":"message","args":{{"content":"Done"}}"#, metrics(0.007, "r2", [300, 20, 100, 50]))),
     ];
     let model = "anthropic/claude-sonnet-4-5";
     let (mut turns, count, cost, usage) = responses_before_1(&format!("[{}]", log.join(",")));
@@ -465,7 +466,7 @@ fn an_event_lists_its_own_request() {
             (model.to_owned(), [Some(150), Some(20), Some(100), Some(50)]),
         ]
     );
-    assert_eq!((count, cost, usage), (Some(2), Some(0.0078125), "exact"));
+    assert_eq!((count, cost, usage), (Some(2), Some(0.007), "exact"));
 }
 
 /// Older versions have no metrics in their events: the response has its usage. Parallel calls are one response.
