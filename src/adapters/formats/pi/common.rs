@@ -210,13 +210,29 @@ pub(crate) struct Agent {
     pub(crate) has_details: bool,
     /// The turn of the last response.
     last: Option<usize>,
-    /// The model of the conversation, which writes summaries.
+    /// The model of the conversation, which writes summaries, and the responses that name no model.
     pub(super) model: Option<Symbol>,
+    /// Its provider.
+    provider: Option<Symbol>,
 }
 
 impl Agent {
     pub(crate) fn new(context: &Context, id: impl Into<String>, line: i64) -> Self {
-        Self { builder: Builder::new(context, id, line), effort: None, has_details: true, last: None, model: None }
+        Self {
+            builder: Builder::new(context, id, line),
+            effort: None,
+            has_details: true,
+            last: None,
+            model: None,
+            provider: None,
+        }
+    }
+
+    /// The conversation goes on with this model, unless a record of it names none.
+    pub(super) fn set_model(&mut self, provider: Option<&str>, model: Option<&str>) {
+        if model.is_some() {
+            (self.provider, self.model) = (provider.map(Symbol::new), model.map(Symbol::new));
+        }
     }
 
     /// Adds a message of any role. `at` has the time of its record; records of the event stream have none.
@@ -266,9 +282,11 @@ impl Agent {
                 turn.tokens = tokens.into();
             }
             turn.message_id = message.response_id.owned();
-            turn.provider = message.provider.owned();
-            turn.model = message.model.owned();
-            self.model = turn.model.clone().or(self.model.take());
+            if message.model.is_some() {
+                (self.provider, self.model) = (message.provider.owned(), message.model.owned());
+            }
+            turn.provider = message.provider.owned().or_else(|| self.provider.clone());
+            turn.model.clone_from(&self.model);
             turn.effort = message.thinking_level.owned().or_else(|| self.effort.clone());
             turn.occurred_at = answered.time;
             let between = || logged.time?.duration_since(requested?);
