@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use agentlogs::adapters::shared::builder::Retention;
+use agentlogs::adapters::{self, Hints};
 use agentlogs::analysis::present::{self, Format, TableStyle};
 use agentlogs::analysis::reports::{self, REPORTS};
 use agentlogs::analysis::views::with_views;
@@ -120,6 +121,21 @@ fn every_column_has_values() {
         silent, expected,
         "columns that are NULL or 0 in all samples: a sample of a new column's format needs a value for it"
     );
+}
+
+/// Logs of any format may lack the name.
+#[test]
+fn a_tool_without_a_name_is_unknown() {
+    let call = |name: &str, id: &str| {
+        format!(
+            r#"{{"type":"response_item","payload":{{"type":"function_call","name":{name},"arguments":"{{}}","call_id":"{id}"}}}}"#
+        )
+    };
+    let log = [r#"{"type":"session_meta","payload":{"id":"t"}}"#, &call("null", "a"), &call("\"ls\"", "b")].join("\n");
+    let sessions = adapters::parse(log.as_bytes(), Hints::default(), Retention::None).sessions;
+    let frames = frames::frames(&reconciled(vec![Source { sessions, ..Source::default() }])).unwrap();
+    let (_, calls) = frames.iter().find(|(table, _)| *table == "tool_calls").unwrap();
+    assert_eq!((calls.height(), calls.column("tool").unwrap().null_count()), (2, 1));
 }
 
 #[test]

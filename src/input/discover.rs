@@ -146,9 +146,13 @@ impl Search {
             self.found.push(Found::stdin());
             return;
         }
-        if !root.exists() {
-            self.errors.push(Error::Missing(root.to_owned()));
-            return;
+        match root.try_exists() {
+            Ok(true) => {}
+            Ok(false) => return self.errors.push(Error::Missing(root.to_owned())),
+            Err(error) => {
+                let (path, error) = (root.to_owned(), error.to_string());
+                return self.errors.push(Error::Unreadable { path, error });
+            }
         }
         let except = self.except.clone();
         let is_excepted = |entry: &DirEntry| {
@@ -351,10 +355,13 @@ mod tests {
             std::os::unix::fs::symlink("b.jsonl", root.join("a/link.jsonl")).unwrap();
             std::os::unix::fs::symlink("missing", root.join("a/dangling")).unwrap();
         }
-        let roots = [root.join("a"), root.to_owned(), root.join("a/b.jsonl"), root.join("missing")];
+        let below_file = root.join("a/b.jsonl/x");
+        let roots = [root.join("a"), root.to_owned(), root.join("a/b.jsonl"), root.join("missing"), below_file];
         let (found, errors) = discover(&roots, Some(&root.join("archive")));
         let names: Vec<_> = found.iter().map(|it| it.path.file_name().unwrap().to_str().unwrap()).collect();
         assert_eq!(names, ["c", "b.jsonl"]);
-        assert!(matches!(&errors[..], [Error::Missing(_)]));
+        // Of a path that cannot be checked it is unknown whether it exists.
+        #[cfg(unix)]
+        assert!(matches!(&errors[..], [Error::Missing(_), Error::Unreadable { .. }]), "{errors:?}");
     }
 }

@@ -83,7 +83,7 @@ impl Machine {
         let mut paths: Vec<UserPath> = Vec::new();
         for base in self.bases(place.base) {
             let path = join(&base.path, place.path);
-            if place.base == Base::WorkspaceStorage && !path.exists() {
+            if place.base == Base::WorkspaceStorage && !path.try_exists().unwrap_or(true) {
                 continue;
             }
             for path in matching(path) {

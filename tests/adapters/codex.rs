@@ -676,3 +676,97 @@ fn tools_of_extensions_are_calls_if_they_search() {
     assert_eq!(unknown(&log), 0);
     assert_eq!(unknown(&log.item(r#"{"type":"Extension","kind":"x.y","id":"i"}"#)), 1);
 }
+
+/// Only calls that run something have a header with their end. What follows another first line is the output of a tool.
+#[test]
+fn an_exit_code_is_in_the_header_of_a_command() {
+    use CallStatus::{Denied, Error, Ok};
+    let log = |name: &str, kind: &str, output: &str| {
+        let member = if kind == "custom_tool_call" { "input" } else { "arguments" };
+        let call = format!(r#"{{"type":"{kind}","call_id":"a",{name},"{member}":"{{}}"}}"#);
+        let output = serde_json::to_string(output).unwrap();
+        let result = format!(r#"{{"type":"{kind}_output","call_id":"a","output":{output}}}"#);
+        (Log::of(r#""id":"t""#).start().response(&call), result)
+    };
+    let mcp = r#""name":"list","namespace":"mcp__gh""#;
+    let header = "Chunk ID: 1\nWall time: 2.0 seconds\nProcess exited with code 3\nOutput:\nExit code: 5";
+    let server = "Wall time: 2.0 seconds\nOutput:\nthe request was rejected by user x";
+    for (name, kind, output, status, exit_code) in [
+        (r#""name":"exec_command""#, "function_call", header, Error, Some(3)),
+        (r#""name":"shell_command""#, "function_call", "Exit code: 3\nOutput:\n", Error, Some(3)),
+        (
+            r#""name":"apply_patch""#,
+            "custom_tool_call",
+            "Exit code: 1\nWall time: 0 seconds\nOutput:\n",
+            Error,
+            Some(1),
+        ),
+        (r#""name":"exec_command""#, "function_call", "build log\nExit code: 5\nbye", Ok, None),
+        (r#""name":"exec_command""#, "function_call", "rejected by user", Denied, None),
+        (r#""name":"js""#, "custom_tool_call", "x\nExit code: 7", Ok, None),
+        (r#""name":"js""#, "custom_tool_call", "Exit code: 7\nOutput:\n", Ok, None),
+        (r#""name":"js""#, "custom_tool_call", r#"{"output":"","metadata":{"exit_code":7}}"#, Ok, None),
+        (mcp, "function_call", "line\nProcess exited with code 4", Ok, None),
+        (mcp, "function_call", header, Ok, None),
+        (mcp, "function_call", server, Ok, None),
+    ] {
+        let (log, result) = log(name, kind, output);
+        let session = log.response(&result).session();
+        let call = &session.tool_calls[0];
+        assert_eq!((call.status, call.exit_code.get()), (status, exit_code), "{name} {output}");
+        let has_time = output.contains("Wall time: 2.0");
+        assert!(!has_time || call.duration_ms.get() == Some(2000), "{name} {output}");
+    }
+    // What an event stated remains.
+    for (result, status) in [(r#"{"Ok":{}}"#, Ok), (r#"{"Err":"x"}"#, Error)] {
+        let event =
+            format!(r#"{{"type":"mcp_tool_call_end","call_id":"a","invocation":{{"server":"gh"}},"result":{result}}}"#);
+        let (log, result) = log(mcp, "function_call", header);
+        let session = log.event(&event).response(&result).session();
+        assert_eq!((session.tool_calls[0].status, session.tool_calls[0].exit_code.get()), (status, None));
+    }
+}
+
+/// Calls without a script are logged before their items: an item whose id no call has is of the script of the task that runs.
+#[test]
+fn an_item_of_a_running_script_is_no_call() {
+    use CallStatus::{Denied, Error, Ok};
+    let patch = r#"await tools.apply_patch("*** Begin Patch\n*** Add File: /w/n.py\n+1\n+2\n*** End Patch")"#;
+    let change = |id: &str| {
+        format!(
+            r#"{{"type":"FileChange","id":"{id}","changes":{{"/w/n.py":{{"type":"add","content":"1\n2\n"}}}},"status":"completed"}}"#
+        )
+    };
+    let refused = r#"{"type":"CommandExecution","id":"e9","command":["rm","x"],"status":"declined","exit_code":null}"#;
+    let log = Log::of(r#""id":"t""#)
+        .start()
+        .script("a", patch)
+        .item(&change("fc1"))
+        .output("a", &[COMPLETED, "Success"])
+        .script("b", r#"await tools.exec_command({cmd: "rm x"})"#)
+        .item(refused)
+        .output("b", &[FAILED, "Script error:\nRejected(\"rejected by user\")"])
+        .script("c", "await tools.exec_command({cmd: commands.pop()})")
+        .ran("x1", "make", 2)
+        // A tool that no running script calls, a search by the provider, and a command of the user.
+        .item(r#"{"type":"McpToolCall","id":"m","server":"gh","tool":"list","status":"failed"}"#)
+        .event(r#"{"type":"web_search_end","call_id":"ws_1","query":"x"}"#)
+        .event(r#"{"type":"exec_command_end","call_id":"u","source":"user_shell","command":["ls"],"exit_code":9}"#);
+    let session = log.session();
+    let found: Vec<_> =
+        session.tool_calls.iter().map(|it| (it.call_id.to_string(), it.status, it.exit_code.get())).collect();
+    let row = |id: &str, status, code| (id.to_owned(), status, code);
+    let expected = [
+        row("a", Ok, None),
+        row("b", Denied, None),
+        row("c", Error, Some(2)),
+        row("m", Error, None),
+        row("ws_1", Ok, None),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(session.file_changes.iter().map(|it| it.lines_added).collect::<Vec<_>>(), [Some(2)]);
+    assert_eq!(session.events.iter().filter(|it| it.kind == EventKind::PermissionDenial).count(), 1);
+    // The script of an earlier task was stopped.
+    let later = log.task("2").item(&change("fc2")).session();
+    assert_eq!(later.tool_calls.last().map(|it| it.call_id.to_string()).as_deref(), Some("fc2"));
+}

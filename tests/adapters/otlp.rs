@@ -376,8 +376,57 @@ fn spans_with_a_model_and_counts_are_requests() {
         assert_eq!(found, (Some(40), Some(60), Some(5)), "{name}");
         assert_eq!(session.session.model.as_deref().or(tables.turns[0].turn.model.as_deref()), Some("m"), "{name}");
     }
-    let agent = json!({"openinference.span.kind": "AGENT", "llm.model_name": "m", "llm.token_count.prompt": 100});
-    assert!(tables(&[exported(&[library_span(1, "", "agent", agent)])]).sessions.is_empty());
+    let tool = json!({"openinference.span.kind": "TOOL", "llm.model_name": "m", "llm.token_count.prompt": 100});
+    assert!(tables(&[exported(&[library_span(1, "", "tool", tool)])]).sessions.is_empty());
+}
+
+/// The sum that an agent states counts where no request of its trace is known.
+#[test]
+fn the_run_of_an_agent_is_a_total_without_its_requests() {
+    let pairs = |operation: &str, input: i64| {
+        json!({"gen_ai.operation.name": operation, "gen_ai.conversation.id": "c1", "gen_ai.request.model": "m",
+               "gen_ai.usage.input_tokens": input, "gen_ai.usage.output_tokens": 10})
+    };
+    let id = |id: u64| format!("{id:016}");
+    let trace = |mut span: Value, name: &str| {
+        span["traceId"] = json!(name);
+        span
+    };
+    let agent = |number: u64, parent: &str, input| library_span(number, parent, "agent", pairs("invoke_agent", input));
+    let chat = |number: u64, parent: &str, input| library_span(number, parent, "chat m", pairs("chat", input));
+    let tool = |number: u64, parent: &str| {
+        let pairs =
+            json!({"gen_ai.operation.name": "execute_tool", "gen_ai.conversation.id": "c1", "gen_ai.tool.name": "t"});
+        library_span(number, parent, "tool", pairs)
+    };
+    let unnamed =
+        json!({"openinference.span.kind": "AGENT", "llm.token_count.prompt": 1000, "llm.token_count.completion": 10});
+    let inputs = |files: &[Vec<Value>]| {
+        let logs: Vec<_> = files.iter().map(|spans| exported(spans)).collect();
+        let tables = tables(&logs);
+        let rows: Vec<_> = tables.turns.iter().map(|row| (row.grain.as_str(), row.turn.tokens.get().input)).collect();
+        (only(&tables).usage.as_str(), rows)
+    };
+    let total = |input| ("lower_bound", vec![("session", Some(input))]);
+    assert_eq!(inputs(&[vec![agent(1, "", 1000)]]), total(1000));
+    assert_eq!(inputs(&[vec![library_span(1, "", "agent", unnamed)]]), total(1000));
+    // An agent inside of another one, also where the span between them is in another file.
+    assert_eq!(inputs(&[vec![agent(1, "", 1000), tool(2, &id(1)), agent(3, &id(2), 300)]]).1, total(1000).1);
+    let mut outer = agent(1, "", 1000);
+    outer["endTimeUnixNano"] = json!(nanoseconds(9));
+    assert_eq!(inputs(&[vec![agent(3, &id(2), 300), outer]]), total(1000));
+    // Two runs, and copies of them.
+    let runs = || vec![agent(1, "", 1000), trace(agent(5, "", 500), "other")];
+    let two = ("lower_bound", vec![("session", Some(1000)), ("session", Some(500))]);
+    assert_eq!(inputs(&[runs()]), two);
+    assert_eq!(inputs(&[runs(), runs()]), two);
+    // Beside requests, in the same file or in another one.
+    let request = || chat(2, &id(1), 900);
+    assert_eq!(inputs(&[vec![request(), agent(1, "", 1000)]]), ("exact", vec![("turn", Some(900))]));
+    assert_eq!(inputs(&[vec![agent(1, "", 1000), request()]]), ("exact", vec![("turn", Some(900))]));
+    for files in [[vec![request()], vec![agent(1, "", 1000)]], [vec![agent(1, "", 1000)], vec![request()]]] {
+        assert_eq!(inputs(&files).1, [("turn", Some(900)), ("session", Some(100))]);
+    }
 }
 
 /// Of spans around each other the innermost is the request, unless one around it names its operation.

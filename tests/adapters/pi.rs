@@ -345,3 +345,45 @@ fn a_command_without_an_approval_is_denied() {
     let log = [header, call, &pending].join("\n").replace("/home/ada/.openclaw/x", "/a");
     assert_eq!(tables(&[log]).tool_calls[0].call.status, CallStatus::Ok);
 }
+
+/// A message of version 1 may name no model: that of the last change applies, or that of the header.
+#[test]
+fn the_model_of_a_message_is_that_of_the_conversation() {
+    let time = r#""timestamp":"2026-01-02T03:04:00Z""#;
+    let header = format!(
+        r#"{{"type":"session","id":"s1",{time},"cwd":"/a","provider":"anthropic","modelId":"claude-sonnet-4-5"}}"#
+    );
+    let change = format!(r#"{{"type":"model_change",{time},"provider":"openai","modelId":"gpt-5"}}"#);
+    let joined = format!(r#"{{"type":"model_change",{time},"model":"google/gemini-3","role":"default"}}"#);
+    let of_other_role = format!(r#"{{"type":"model_change",{time},"model":"p/small","role":"smol"}}"#);
+    let plain = |second| response(second, second, "", "stop").replace(r#""provider":"p","model":"m","#, "");
+    let records =
+        [header, plain(1), change, plain(2), response(3, 3, "", "stop"), plain(4), joined, of_other_role, plain(5)];
+    let session = sessions(&records.join("\n")).swap_remove(0);
+    let models: Vec<_> = session
+        .turns
+        .iter()
+        .map(|turn| (turn.provider.as_deref().unwrap_or_default(), turn.model.as_deref().unwrap_or_default()))
+        .collect();
+    let expected =
+        [("anthropic", "claude-sonnet-4-5"), ("openai", "gpt-5"), ("p", "m"), ("p", "m"), ("google", "gemini-3")];
+    assert_eq!(models, expected);
+}
+
+/// oh-my-pi writes a title before the header, and requests beside the conversation.
+#[test]
+fn records_of_oh_my_pi_are_known() {
+    let time = r#""timestamp":"2026-01-02T03:04:00Z""#;
+    let header = format!(r#"{{"type":"session","version":3,"id":"s1",{time},"cwd":"/a"}}"#);
+    let usage = format!(
+        r#"{{"type":"model_usage","id":"u","parentId":null,{time},"purpose":"title","provider":"p","model":"small","usage":{{"input":5,"output":1,"cacheRead":0,"cacheWrite":0}}}}"#
+    );
+    let mode = format!(r#"{{"type":"mode_change","id":"m","parentId":null,{time},"mode":"plan"}}"#);
+    let title = r#"{"type":"title","v":1,"title":"x","pad":"  "}"#.to_owned();
+    let log = [title, header, response(1, 2, "", "stop"), usage, mode].join("\n");
+    let parsed = super::parse(log.as_bytes());
+    let [session] = parsed.sessions.as_slice() else { panic!("{:?}", parsed.sessions) };
+    assert_eq!((session.session_id.as_str(), parsed.health.unknown_records), ("s1", 0));
+    let models: Vec<_> = session.turns.iter().map(|turn| turn.model.as_deref()).collect();
+    assert_eq!(models, [Some("m"), Some("small")]);
+}

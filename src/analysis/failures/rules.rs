@@ -101,7 +101,8 @@ fn tool_broken(session: &Session<'_>) -> Option<Finding> {
         works: bool,
     }
     let mut tools: BTreeMap<&str, Tool<'_>> = BTreeMap::new();
-    for (position, call) in session.calls.iter().enumerate() {
+    // Calls whose tool is unknown may be of several tools.
+    for (position, call) in session.calls.iter().enumerate().filter(|(_, call)| !call.tool.is_empty()) {
         let tool = tools.entry(&call.tool).or_insert_with(|| Tool { first: position, ..Tool::default() });
         match call.ending {
             Ending::Bad if call.purpose.is_verifying() => tool.works = true,
@@ -160,7 +161,8 @@ fn unfinished(session: &Session<'_>) -> Option<Finding> {
     let open = session.calls.last().filter(|call| call.ending == Ending::Open);
     match open {
         Some(call) => {
-            let sign = format!("the log ends before the result of {}", call.tool);
+            let tool = if call.tool.is_empty() { "a call" } else { &call.tool };
+            let sign = format!("the log ends before the result of {tool}");
             found(Class::Unfinished, sign, Some(call.place.clone()))
         }
         None => found(Class::Unfinished, "the log ends before the agent did", end(session)),

@@ -123,9 +123,9 @@ fn without_carried() -> Vec<Expr> {
     names.map(|name| when(is_carried()).then(lit(NULL)).otherwise(col(name)).alias(name)).to_vec()
 }
 
-/// The texts of the numbers in a column.
+/// The texts of the numbers in a column. An empty one is the name of a tool that the log does not name.
 fn texts<'n>(numbers: &str, names: impl IntoIterator<Item = &'n str>) -> Expr {
-    let names: StringChunked = names.into_iter().map(Some).collect();
+    let names: StringChunked = names.into_iter().map(|name| Some(name).filter(|it| !it.is_empty())).collect();
     let names = names.into_column();
     col(numbers).map(
         move |numbers| Ok(names.take(numbers.idx()?)?.with_name(numbers.name().clone())),

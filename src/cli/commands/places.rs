@@ -86,17 +86,28 @@ pub fn owned(settings: &Settings) -> Vec<UserPath> {
         .collect()
 }
 
+/// Whether this user may not read a place, so that it is unknown whether it contains logs.
+fn is_locked(path: &Path) -> bool {
+    path.try_exists().map_or(true, |exists| exists && path.is_dir() && path.read_dir().is_err())
+}
+
 /// Prints that no log was found, of all runtimes or of one: the runtimes that are here without logs, those that were searched for, and
-/// what to do.
+/// what to do. Places that cannot be read may contain logs.
 pub fn say_searched(settings: &Settings, runtime: Option<&str>) {
-    say(&format!("no logs of {} were found on this machine", runtime.unwrap_or("a coding agent")));
     let mut places = known_places(settings);
     places.retain(|place| runtime.is_none() || place.runtime == runtime);
+    let (locked, readable): (Vec<_>, Vec<_>) = places.iter().partition(|place| is_locked(&place.path.path));
+    say(&match locked.is_empty() {
+        true => format!("no logs of {} were found on this machine", runtime.unwrap_or("a coding agent")),
+        false => "logs may be in directories that cannot be read".to_owned(),
+    });
+    let existing = readable.into_iter().filter(|place| place.path.path.exists());
+    let found = locked.into_iter().map(|place| ("cannot be read:", place));
     let mut named = Vec::new();
-    for place in places.iter().filter(|place| place.path.path.try_exists().unwrap_or(true)) {
+    for (what, place) in found.chain(existing.map(|place| ("no logs in", place))) {
         let runtime = place.runtime.unwrap_or("(configured)");
         if !named.contains(&runtime) {
-            say(&format!("  {runtime:<16}no logs in {}", place.path.path.display()));
+            say(&format!("  {runtime:<16}{what} {}", place.path.path.display()));
             named.push(runtime);
         }
     }

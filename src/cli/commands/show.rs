@@ -60,7 +60,9 @@ fn open(
 ) -> anyhow::Result<(Opened, SessionKey)> {
     let is_chosen = source.archive.archive.is_some() || !source.logs.is_empty();
     let text = path_text(path);
-    if !is_chosen && path.exists() {
+    // An error of the path is that of a log: reading it names the reason.
+    let is_locked = |error: io::Error| error.kind() == io::ErrorKind::PermissionDenied;
+    if !is_chosen && path.try_exists().unwrap_or_else(is_locked) {
         let source = DataSource { logs: vec![path.to_owned()], ..source };
         let opened = some_tables(source, settings, show::TABLES)?;
         // All of its sessions are those of the path.

@@ -76,8 +76,13 @@ pub fn run(args: &Statusline, settings: &Settings) -> anyhow::Result<Outcome> {
 
 /// What the log of the session contains.
 fn of_transcript(path: &Path, input: &Input, settings: &Settings, note: impl Fn(&dyn std::fmt::Display)) -> Session {
-    if !path.is_file() {
-        note(&format_args!("{}: no such file", path.display()));
+    let problem = match path.metadata() {
+        Ok(metadata) if metadata.is_file() => None,
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Some(error.to_string()),
+        _ => Some("no such file".to_owned()),
+    };
+    if let Some(problem) = problem {
+        note(&format_args!("{}: {problem}", path.display()));
         return Session::default();
     }
     // More threads only take time to start.

@@ -46,7 +46,7 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
         named => settings.archive(named, names_paths)?,
     };
     let mut roots = if names_paths { args.paths.clone() } else { places::existing(settings, runtime.as_deref())? };
-    if let Some(missing) = roots.iter().find(|path| !path.exists()) {
+    if let Some(missing) = roots.iter().find(|path| !path.try_exists().unwrap_or(true)) {
         anyhow::bail!("{}: no such file or directory", missing.display());
     }
     if roots.is_empty() {

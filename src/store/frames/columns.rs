@@ -388,7 +388,7 @@ table! {
         Word CALL_ID "The runtime's id of the call", |it| &it.row.call.call_id;
         Text AGENT "Name or type of the agent that called", |it| it.row.call.agent;
         Flag IS_SUBAGENT "Whether that was another agent than the main one", |it| it.row.call.is_subagent;
-        Word TOOL "The runtime's own name of the tool", |it| &it.row.call.tool;
+        Choice TOOL "The runtime's own name of the tool; NULL if the log has none", |it| Some(&*it.row.call.tool).filter(|name| !name.is_empty());
         Word CATEGORY "shell, read, edit, write, search, web, mcp, subagent, plan or other", |it| &it.row.call.category;
         Text MCP_SERVER "The MCP server that offers it", |it| it.row.call.mcp_server;
         Time OCCURRED_AT "When it was called", |it| it.row.call.occurred_at;

@@ -59,6 +59,13 @@ pub(super) fn call(builder: &mut Builder, turn: Option<usize>, id: &str, name: &
     }
 }
 
+/// The exit code in the first or in the last line of a result. Between them is what the command printed.
+fn exit_code(text: &str) -> Option<i64> {
+    let mut lines = text.trim_end().lines();
+    let ends = [lines.next(), lines.next_back()];
+    ends.into_iter().flatten().find_map(|line| line.split_once("(exit code: ")?.1.split_once(')')?.0.parse().ok())
+}
+
 /// Adds the result of a call: `text` as read from `raw`.
 pub(super) fn result(
     builder: &mut Builder,
@@ -70,8 +77,7 @@ pub(super) fn result(
 ) {
     let Some(call) = builder.call_index(call_id) else { return };
     let is_shell = builder.session.tool_calls[call].category == "shell";
-    let code = text.split_once("(exit code: ").filter(|_| is_shell).and_then(|(_, rest)| rest.split_once(')'));
-    let exit_code: Option<i64> = code.and_then(|(it, _)| it.parse().ok());
+    let exit_code = exit_code(text).filter(|_| is_shell);
     let has_failed = exit_code.is_some_and(|code| code != 0);
     let is_error = is_error || has_failed || text.starts_with("Error: ");
     let words = text.strip_prefix("Error: ").unwrap_or(text);

@@ -20,7 +20,7 @@
 //! | effort | `reasoningEffort` of the settings: that of the session's last setting |
 //! | reasoning | `thinkingTokens`, a part of the output. For Anthropic and Google they are an estimate from the length of the text: more of them than output are no count |
 //! | turn | an assistant's message, except `user_only` ones, without counts; by its id, which forks keep |
-//! | call | `tool_use`, `tool_result` with `is_error`, or a text that begins with "Error: "; exit code from `(exit code: N)`, an error unless it is 0 |
+//! | call | `tool_use`, `tool_result` with `is_error`, or a text that begins with "Error: "; exit code from `(exit code: N)` in the first or the last line, an error unless it is 0 |
 //! | call status | also `cancelled`: the result begins with "Tool execution cancelled by user" or "Tool execution was interrupted" |
 //! | file change | the path and the lines of `old_str` and `new_str`, or the patch of an edit; a `Create` is a new file with its lines |
 //! | subagent | a session of its own, with settings of its own: `inclusiveTokenUsage` is not read |
@@ -435,7 +435,12 @@ mod tests {
     #[test]
     fn a_command_that_failed_is_an_error() {
         let call = message("assistant", r#"{"type":"tool_use","id":"c","name":"Execute","input":{"command":"make"}}"#);
-        for (text, status) in [("x (exit code: 2)", CallStatus::Error), ("x (exit code: 0)", CallStatus::Ok)] {
+        for (text, status) in [
+            ("x (exit code: 2)", CallStatus::Error),
+            ("x (exit code: 0)", CallStatus::Ok),
+            (r"2 failed\n(exit code: 1)\n", CallStatus::Error),
+            (r"jobs\njob 7 (exit code: 1)\nend", CallStatus::Ok),
+        ] {
             let result = format!(r#"{{"type":"tool_result","tool_use_id":"c","content":"{text}"}}"#);
             assert_eq!(read(&[&call, &message("user", &result)]).tool_calls[0].status, status, "{text}");
         }

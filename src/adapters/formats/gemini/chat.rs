@@ -20,7 +20,7 @@
 //! | cwd | `.project_root` in the directory around `chats`, since February 2026 |
 //! | turn | `gemini` messages by `id`, the last version of each: `model`, `tokens` |
 //! | tokens | input is `input` minus `cached` plus `tool`; output is `output` plus `thoughts`, unless `total` is `input` + `output`; cache read `cached`; reasoning `thoughts` |
-//! | call | `toolCalls`: `status`, `result`, exit code from `Exit Code: N`, an `error` unless it is 0, although the status is `success` |
+//! | call | `toolCalls`: `status`, `result`, exit code from `Exit Code: N` after the output, an `error` unless it is 0, although the status is `success` |
 //! | file change | `resultDisplay`: `isNewFile`, `fileDiff`, `diffStat` |
 //! | subagent | `agentId` of a call. Its own session is `chats/PARENT/ID.jsonl`, with `kind: subagent` in the header: the directory, or `parentSessionId`, is the parent; its prompts are a program's |
 //! | events | `error` messages, "Request cancelled" (abort), refusals |
@@ -280,5 +280,9 @@ mod tests {
     fn exit_codes_are_in_the_output() {
         assert_eq!(exit_code("Command: x\nOutput: Exit Code: 3\nExit Code: 1\nSignal: (none)"), Some(1));
         assert_eq!(exit_code("Exit Code: (none)"), None);
+        let later = "Signal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 9\n";
+        assert_eq!(exit_code(&format!("Output: x\nExit Code: 2\n{later}")), Some(2));
+        // What a command printed.
+        assert_eq!(exit_code(&format!("Output: job 7\nExit Code: 5\nbye\n{later}")), None);
     }
 }

@@ -49,7 +49,11 @@
 //! **Files of Gemini CLI and Qwen Code** (`--telemetry-outfile`) have the log records of the SDK, each over several lines: `hrTime`, and
 //! plain `attributes` with `event.name`. They are read as the events above.
 //!
-//! Spans of a whole run (`invoke_agent`, kinds of OpenInference other than `LLM` and `EMBEDDING`) may state the sum of its requests and are not read, nor are events of the conventions
+//! Spans of a whole run (`invoke_agent`, `invoke_workflow`, OpenInference's `AGENT` and `CHAIN`) may state the sum of its requests. They
+//! are read where the file contains no request of their trace with counts: then each outermost one is a total of its session, which is a
+//! `lower_bound`, as a sum may leave out requests. Requests of the session in other files reduce such a total, also those of another
+//! trace. If another file contains the requests under another session, because only one of both names the conversation, they count
+//! twice: read such files as one. Other spans of parts of a run are not read, nor are events of the conventions
 //! (`gen_ai.client.inference.operation.details`), which repeat a request, nor histograms, which name no session.
 //!
 //! Metrics are counters of one session: `token.usage` and `cost.usage`. Those of intervals (delta temporality) add up; of
@@ -60,6 +64,7 @@
 //! shows ([several views of one session](accounting.md#several-views-of-one-session)). Claude Code bills requests for titles
 //! and summaries, which its telemetry has and its transcripts lack: they count only if there is telemetry alone.
 
+use self::agents::AgentRuns;
 use self::attributes::Attributes;
 use self::event_record::Record;
 use self::file_exporter::Spans;
@@ -72,6 +77,7 @@ use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, 
 use crate::json::lines::Line;
 use crate::model::session::{Capabilities, SessionResult};
 
+mod agents;
 mod attributes;
 mod event_record;
 mod events;
@@ -117,6 +123,7 @@ enum State {
 struct Exports {
     context: Context,
     sessions: Sessions<State>,
+    agents: AgentRuns,
     spans: Spans,
 }
 
@@ -124,7 +131,12 @@ impl Fold for Exports {
     type Record<'a> = Export<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), sessions: Sessions::new(), spans: Spans::default() }
+        Self {
+            context: context.clone(),
+            sessions: Sessions::new(),
+            agents: AgentRuns::default(),
+            spans: Spans::default(),
+        }
     }
 
     fn record(&mut self, line: Line<'_>, record: Export<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -152,7 +164,7 @@ impl Fold for Exports {
 
     fn finish(self) -> Vec<SessionResult> {
         let sessions = self.sessions.finish(State::finish);
-        sessions.into_iter().chain(self.spans.finish(&self.context)).collect()
+        sessions.into_iter().chain(self.agents.finish()).chain(self.spans.finish(&self.context)).collect()
     }
 }
 
@@ -220,6 +232,8 @@ impl Exports {
         let mut is_known = false;
         for span in spans.scope_spans.blocks.iter().flat_map(|scope| &scope.spans.blocks) {
             let attributes = Attributes { own: &span.attributes.value.blocks, resource };
+            let record = spans::Record { span, attributes, line };
+            is_known |= self.agents.add(&record, &self.context, SPANS, damage);
             let Some(kind) = spans::Kind::of(span, attributes) else {
                 is_known |= spans::note_unread_counts(span, attributes, damage);
                 continue;
@@ -228,7 +242,9 @@ impl Exports {
             is_known = true;
             let key = Key { runtime: &runtime, id: &id };
             let Some(session) = self.session(&key, SPANS, line) else { continue };
-            spans::add(session, kind, &spans::Record { span, attributes, line }, damage);
+            if spans::add(session, kind, &record, damage) {
+                self.agents.found_request(span.trace_id.as_str());
+            }
         }
         is_known
     }

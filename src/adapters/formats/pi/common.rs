@@ -238,10 +238,12 @@ pub(crate) struct Agent {
     pub(crate) has_details: bool,
     /// The turn of the last response.
     last: Option<usize>,
-    /// The model of the conversation, which writes summaries.
+    /// The model of the conversation, which writes summaries, and the responses that name no model.
     pub(super) model: Option<Symbol>,
     /// Commands of openclaw that wait for an approval.
     approvals: Approvals,
+    /// Its provider.
+    provider: Option<Symbol>,
 }
 
 impl Agent {
@@ -253,6 +255,14 @@ impl Agent {
             last: None,
             model: None,
             approvals: Approvals::default(),
+            provider: None,
+        }
+    }
+
+    /// The conversation goes on with this model, unless a record of it names none.
+    pub(super) fn set_model(&mut self, provider: Option<&str>, model: Option<&str>) {
+        if model.is_some() {
+            (self.provider, self.model) = (provider.map(Symbol::new), model.map(Symbol::new));
         }
     }
 
@@ -303,9 +313,11 @@ impl Agent {
                 turn.tokens = tokens.into();
             }
             turn.message_id = message.response_id.owned();
-            turn.provider = message.provider.owned();
-            turn.model = message.model.owned();
-            self.model = turn.model.clone().or(self.model.take());
+            if message.model.is_some() {
+                (self.provider, self.model) = (message.provider.owned(), message.model.owned());
+            }
+            turn.provider = message.provider.owned().or_else(|| self.provider.clone());
+            turn.model.clone_from(&self.model);
             turn.effort = message.thinking_level.owned().or_else(|| self.effort.clone());
             turn.occurred_at = answered.time;
             let between = || logged.time?.duration_since(requested?);

@@ -13,11 +13,11 @@
 //! | what | from |
 //! | --- | --- |
 //! | session, parent, cwd | header `id`; `parentSession` or `branchedFrom` (the id in the file's name); `cwd` |
-//! | turn | each entry with `role: assistant`; `provider`, `model`, `responseId`, `stopReason` of the message. `occurred_at`: the entry's own `timestamp`, the time of the complete answer. `duration_ms`: `duration`, else this time minus the message's `timestamp`, the time of the request |
+//! | turn | each entry with `role: assistant`; `provider`, `model`, `responseId`, `stopReason` of the message. A message of version 1 without a model has that of the last `model_change`, else the header's (`provider`, `modelId`). `occurred_at`: the entry's own `timestamp`, the time of the complete answer. `duration_ms`: `duration`, else this time minus the message's `timestamp`, the time of the request |
 //! | tokens | `usage.input`, `output`, `cacheRead`, `cacheWrite` (its 1-hour part is `cacheWrite1h`); `reasoning` or `reasoningTokens` |
 //! | cost | `usage.cost.total`, with its four parts |
 //! | compaction | a `compaction` entry: event with `tokensBefore` and `tokensAfter`, and a turn if it has a `usage` of its own |
-//! | other requests | a `usage` entry, such as one that keeps the cache (`cache_warm`), and the `usage` of a tool's result, are a turn each |
+//! | other requests | a `usage` entry, such as one that keeps the cache (`cache_warm`), a `model_usage` of oh-my-pi (*source*), and the `usage` of a tool's result, are a turn each |
 //! | branch | a `branch_summary` (`/tree`) is a turn if it has a `usage`; no event |
 //! | effort | `thinkingLevel` of the message, else of the last `thinking_level_change`, or the header's |
 //! | call | `toolCall` blocks, from the entry's `timestamp` to that of the result; result `toolResult` with `isError`, `details.exitCode`, else "Command exited with code N"; an exit code other than 0 is an `error`, and "Operation aborted" `cancelled`. Calls that a call made are in `nestedCalls` of its result |
@@ -77,9 +77,12 @@ pub(crate) fn is_entry(probe: &Probe<'_>) -> bool {
     }
 }
 
+/// The first line of oh-my-pi's files, before the header.
+const TITLE: &str = "title";
+
 /// Whether entries of this type are known, besides the header.
 pub(crate) fn is_known(kind: &str) -> bool {
-    const KINDS: [&str; 12] = [
+    const KINDS: [&str; 23] = [
         "message",
         "model_change",
         "thinking_level_change",
@@ -93,6 +96,18 @@ pub(crate) fn is_known(kind: &str) -> bool {
         // openclaw: where a conversation was begun anew, and the entry that the user went to.
         "reset",
         "leaf",
+        // oh-my-pi, from its sources: requests beside the conversation, and facts of the program.
+        "model_usage",
+        TITLE,
+        "title_change",
+        "service_tier_change",
+        "mode_change",
+        "session_init",
+        "ttsr_injection",
+        "mcp_tool_selection",
+        "discovered_builtin_tool_selection",
+        "credential_pin",
+        "reset_boundary",
     ];
     KINDS.contains(&kind)
 }
@@ -111,9 +126,10 @@ record! {
         "modelId" => model_id: Text<'a>,
         // thinking_level_change, and the header of version 1
         "thinkingLevel" => thinking_level: Text<'a>,
-        // usage
+        // usage, model_change, and the header of version 1
         "provider" => provider: Text<'a>,
         "model" => model: Text<'a>,
+        "role" => role: Text<'a>,
         // compaction
         "firstKeptEntryId" => first_kept_entry_id: Text<'a>,
         "tokensBefore" => tokens_before: Count,
@@ -169,6 +185,9 @@ impl Log {
         if !is_known(record.kind.as_str()) {
             return RecordKind::Unknown;
         }
+        if record.kind.as_str() == TITLE {
+            return RecordKind::Known;
+        }
         if self.sessions.is_empty() {
             // Without its header the file is identified by its name.
             let id = self.context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
@@ -204,6 +223,7 @@ impl Log {
         let Some(agent) = self.sessions.get(id, line.number, new) else { return };
         agent.builder.extend_to(record.timestamp.0);
         agent.effort = record.thinking_level.owned();
+        agent.set_model(record.provider.some(), record.model_id.some());
         let session = &mut agent.builder.session;
         session.cwd = record.cwd.owned().or_else(|| session.cwd.take());
         session.model = record.model_id.owned().or_else(|| session.model.take());
@@ -219,6 +239,12 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
     match record.kind.as_str() {
         "message" => agent.message(&record.message, at, damage),
         "thinking_level_change" => agent.effort = record.thinking_level.owned(),
+        "model_change" => {
+            // oh-my-pi has models for other tasks as well, and joins a provider and a model.
+            let joined = record.model.some().filter(|_| matches!(record.role.as_str(), "" | "default"));
+            let (provider, model) = joined.and_then(|it| it.split_once('/')).unzip();
+            agent.set_model(record.provider.some().or(provider), record.model_id.some().or(model));
+        }
         "compaction" => {
             let event = agent.builder.event(EventKind::Compaction, at);
             event.key = time.map(|it| format!("pi {}", it.micros()).into());
@@ -228,7 +254,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
         }
         // The summary of a branch that the user left.
         "branch_summary" => summary(agent, record, line, damage),
-        "usage" => request(agent, record, line, damage),
+        "usage" | "model_usage" => request(agent, record, line, damage),
         "custom" if record.custom_type.as_str() == "openclaw:prompt-error" => {
             let data: Data<'_> = record.data.read();
             let message = data.error.as_str();

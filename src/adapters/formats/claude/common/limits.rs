@@ -110,13 +110,13 @@ static REACHED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// The time of the reset: in seconds after a bar, or as a local time after "resets", each part of which may be absent.
+/// The time of the reset: in seconds after a bar, or after "resets" as a local time, each part of which may be absent, or as a date.
 static RESET: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"limit reached\|(?<epoch>\d{10,13})|\bresets?(?: at)? ",
-        r"(?:(?<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,? ?)?",
-        r"(?:(?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* (?<day>\d{1,2}),? ?(?:(?<year>20\d\d),? ?)?)?",
-        r"(?:at )?(?<hour>\d{1,2})(?::(?<minute>\d\d))? ?(?<half>am|pm)(?: \((?<zone>[a-z0-9/_+-]+)\))?",
+        r"(?:(?<weekday>mon|tue|wed|thu|fri|sat|sun)(?:[a-z]*day|s|rs)?\b,? ?)?",
+        r"(?:(?<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* (?<day>\d{1,2})\b,? ?(?:(?<year>20\d\d),? ?)?)?",
+        r"(?:(?:at )?(?<hour>\d{1,2})(?::(?<minute>\d\d))? ?(?<half>am|pm))?(?: ?\((?<zone>[a-z0-9/_+-]+)\))?",
     ))
 });
 
@@ -131,13 +131,20 @@ fn reached(text: &str, time: Option<Time>) -> Option<(Symbol, Option<Time>)> {
     let found = REACHED.captures(text.trim_start())?;
     let words =
         ["hit", "extra", "reached"].into_iter().find_map(|name| found.name(name))?.as_str().to_ascii_lowercase();
-    let resets_at = RESET.captures(text).and_then(|reset| reset_time(&reset, time?));
+    let has = |reset: &Captures<'_>, parts: &[&str]| parts.iter().any(|part| reset.name(part).is_some());
+    let reset = RESET.captures_iter(text).find(|reset| has(reset, &["epoch", "month", "weekday", "hour"]));
+    let resets_at = reset.as_ref().and_then(|reset| reset_time(reset, time?));
     let name = match words.trim_start_matches("claude ").trim_start_matches("ai ") {
         "session" | "5-hour" | "five-hour" => FIVE_HOURS.to_owned(),
         "weekly" | "7-day" => WEEK.to_owned(),
-        // The message of any window. Only the last five hours of a week are confused with the shorter window.
+        // The message of any window. Only the last five hours of a week are confused with the shorter window, whose reset has no date.
         "" | "usage" => {
-            let is_short = resets_at.zip(time).is_none_or(|(reset, time)| reset.since(time) <= 5 * HOUR_MS);
+            let names_date = reset.as_ref().is_some_and(|reset| has(reset, &["month", "weekday"]));
+            let names_hour = reset.as_ref().is_some_and(|reset| has(reset, &["epoch", "hour"]));
+            let is_short = match resets_at.zip(time).filter(|_| names_hour) {
+                Some((reset, time)) => reset.since(time) <= 5 * HOUR_MS,
+                None => !names_date,
+            };
             if is_short { FIVE_HOURS.to_owned() } else { WEEK.to_owned() }
         }
         words => {
@@ -152,11 +159,8 @@ fn reached(text: &str, time: Option<Time>) -> Option<(Symbol, Option<Time>)> {
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// The time of a reset, the first one after `time`. `None` without a zone, as that of the user is not logged.
-fn reset_time(found: &Captures<'_>, time: Time) -> Option<Time> {
-    if let Some(epoch) = found.name("epoch") {
-        return Time::parse(epoch.as_str());
-    }
+/// The time of day of a reset. `None` if the message names none.
+fn clock(found: &Captures<'_>) -> Option<Result<civil::Time, jiff::Error>> {
     let number = |name: &str| found.name(name)?.as_str().parse::<i8>().ok();
     let hour = match (number("hour")?, found.name("half")?.as_str().to_ascii_lowercase().as_str()) {
         (12, "am") => 0,
@@ -164,9 +168,20 @@ fn reset_time(found: &Captures<'_>, time: Time) -> Option<Time> {
         (hour, "am") => hour,
         (hour, _) => hour.checked_add(12)?,
     };
+    Some(civil::Time::new(hour, number("minute").unwrap_or(0), 0, 0))
+}
+
+/// The time of a reset, the first one after `time`. `None` without a zone, as that of the user is not logged. A date without an hour is
+/// the beginning of that day, unless it is today.
+fn reset_time(found: &Captures<'_>, time: Time) -> Option<Time> {
+    if let Some(epoch) = found.name("epoch") {
+        return Time::parse(epoch.as_str());
+    }
+    let number = |name: &str| found.name(name)?.as_str().parse::<i8>().ok();
     let now = in_zone_of_iana(time, found.name("zone")?.as_str())?;
-    let clock = civil::Time::new(hour, number("minute").unwrap_or(0), 0, 0).ok()?;
-    let at = |date: Date| -> Option<Zoned> { now.time_zone().to_zoned(date.to_datetime(clock)).ok() };
+    let clock = clock(found).transpose().ok()?;
+    let at =
+        |date: Date| -> Option<Zoned> { now.time_zone().to_zoned(date.to_datetime(clock.unwrap_or_default())).ok() };
     let begins = |name: &str, all: &[&str]| {
         let text = found.name(name)?.as_str().to_ascii_lowercase();
         all.iter().position(|known| text.starts_with(known)).and_then(|index| i8::try_from(index + 1).ok())
@@ -183,6 +198,9 @@ fn reset_time(found: &Captures<'_>, time: Time) -> Option<Time> {
     } else {
         vec![Some(now.date()), later(now.date(), 1)]
     };
+    if clock.is_none() && candidates.contains(&Some(now.date())) {
+        return None;
+    }
     let reset = candidates.into_iter().flatten().filter_map(at).find(|reset| *reset > now)?;
     Some(reset.timestamp().into())
 }
@@ -260,6 +278,15 @@ mod tests {
                 Some(("five_hour", "2026-01-22T19:00:00Z")),
             ),
             ("Session limit reached ∙ resets 99pm (UTC)", Some(("five_hour", ""))),
+            ("You've hit your limit · resets Jan 25 (UTC)", Some(("seven_day", "2026-01-25T00:00:00Z"))),
+            ("You've hit your limit · resets Jan 25 (Europe/Berlin)", Some(("seven_day", "2026-01-24T23:00:00Z"))),
+            ("You've hit your limit · resets Mon (UTC)", Some(("seven_day", "2026-01-26T00:00:00Z"))),
+            ("You've hit your limit · resets Jan 22 (UTC)", Some(("seven_day", ""))),
+            ("You've hit your limit · resets Jan 25 at 6pm", Some(("seven_day", ""))),
+            ("You've hit your limit · resets Jan 25", Some(("seven_day", ""))),
+            ("You've hit your session limit · resets Jan 23 (UTC)", Some(("five_hour", "2026-01-23T00:00:00Z"))),
+            ("You've hit your limit. It resets soon · resets 5pm (UTC)", Some(("five_hour", "2026-01-22T17:00:00Z"))),
+            ("You've hit your limit · resets monthly", Some(("five_hour", ""))),
             ("Session limit reached ∙ resets 3pm (../../etc/passwd)", Some(("five_hour", ""))),
             ("You've hit your monthly spend limit · raise it", None),
             ("The log: You've hit your session limit", None),

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use super::code_mode::{Part, texts};
-use super::completed::{Reported, command_in};
+use super::completed::{EXEC_COMMAND, Reported, USER_SHELL, command_in};
 use super::records::{Arguments, Assessment, Call, CallOutput, ExecEnd, McpEnd, Output, PatchEnd};
 use super::shell_output::{
     PATCH, RISK, ShellEnd, ShellHead, cell, head_of_output, head_of_shell, is_abort, is_failure, is_refusal,
+    text_of_client,
 };
-use super::thread::{Logged, Thread, WAIT, WRITE_STDIN};
+use super::thread::{APPLY_PATCH, Logged, Thread, WAIT, WRITE_STDIN};
 use crate::adapters::formats::codex::common::Outcome;
 use crate::adapters::shared::at::At;
 use crate::base::split::lines;
@@ -70,18 +71,23 @@ impl Thread {
         let parts: Vec<Part<'_>> = if is_list { item.output.read() } else { Vec::new() };
         let first = if is_list { parts.first().map_or(Raw::default(), |it| it.text) } else { item.output };
         // Of a command's output only the header that the client adds is used.
-        let mut head = match known {
-            CallStatus::Denied => ShellHead::default(),
-            _ => head_of_shell(first, is_input || self.is_script(call)),
-        };
+        let mut head = self.head_of_call(call, first);
+        if known == CallStatus::Denied {
+            if matches!(head.end, Some(ShellEnd::Scripted { .. })) {
+                self.script_is_over(call);
+            }
+            head = ShellHead::default();
+        }
+        let has_end = self.output_has_end(call);
         // Without a header, the call of a list succeeded.
         let is_read = !is_list && known != CallStatus::Denied && head.end.is_none();
         let text = if is_read { head_of_output(first) } else { Cow::Borrowed("") };
         let own: Output = if text.starts_with('{') { Raw(text.as_bytes()).read() } else { Output::default() };
-        if head.end.is_none() {
+        if head.end.is_none() && has_end {
             head = ShellHead::of_lines(lines(&text).map(str::as_bytes), false).0;
         }
-        let end = head.end.or_else(|| own.metadata.exit_code.whole().map(ShellEnd::Exited));
+        let stated = || own.metadata.exit_code.whole().filter(|_| has_end).map(ShellEnd::Exited);
+        let end = head.end.or_else(stated);
         // The call of the shell or script that ended, whichever call observed it.
         let began = match &end {
             Some(ShellEnd::Exited(_) | ShellEnd::Scripted { .. }) => {
@@ -107,7 +113,7 @@ impl Thread {
             Some(ShellEnd::Runs(_)) => CallStatus::Incomplete,
             Some(ShellEnd::Exited(code)) => CallStatus::from_error(*code != 0),
             Some(ShellEnd::Scripted { .. }) => script.map_or(CallStatus::Ok, |it| it.status),
-            None if is_refusal(&text) => CallStatus::Denied,
+            None if is_refusal(text_of_client(&text)) => CallStatus::Denied,
             None => CallStatus::from_error(own.success.0 == Some(false) || is_failure(&text)),
         };
         self.builder.result(call, item.output, time, status);
@@ -141,13 +147,32 @@ impl Thread {
         }
     }
 
-    /// The command or script of the call `began` ended, if another call observed it, else that of `call`.
+    /// Whether the client puts before the output how the call ended. Another tool can return the same text as its own result.
+    fn output_has_end(&self, call: usize) -> bool {
+        let row = &self.builder.session.tool_calls[call];
+        let is_run = row.category == "shell" || row.category == "edit" && row.tool == APPLY_PATCH;
+        is_run || self.state.inputs.contains_key(&call) || self.is_script(call)
+    }
+
+    /// The header of an output. That of a tool that runs no command has only a time.
+    fn head_of_call(&self, call: usize, output: Raw<'_>) -> ShellHead {
+        if !self.output_has_end(call) {
+            return ShellHead { end: None, ..head_of_shell(output, false) };
+        }
+        head_of_shell(output, self.state.inputs.contains_key(&call) || self.is_script(call))
+    }
+
+    /// The command or script of the call `began` ended, if another call observed it, else that of `call`. What an event stated of
+    /// them remains.
     fn command_ended(&mut self, began: Option<usize>, call: usize, status: CallStatus, exit_code: Option<i64>, at: At) {
         let row = &mut self.builder.session.tool_calls[began.unwrap_or(call)];
-        row.exit_code = exit_code.or(row.exit_code.get()).into();
+        row.exit_code = row.exit_code.get().or(exit_code).into();
         let Some(began) = began else { return };
-        row.status = status;
         row.ended_at = at.time;
+        if row.status != CallStatus::Incomplete {
+            return;
+        }
+        row.status = status;
         if status == CallStatus::Denied {
             self.builder.deny(began, at, Some(RISK));
         }
@@ -159,16 +184,19 @@ impl Thread {
             return;
         }
         let id = assessment.target_item_id.as_str();
-        if let Some(call) = self.builder.call_index(id).or_else(|| self.script_that_made(id, None)) {
+        if let Some(call) = self.builder.call_index(id).or_else(|| self.script_that_made(id, None, None)) {
             self.builder.deny(call, At { line: line.number, time }, Some(RISK));
         }
     }
 
     pub(super) fn exec_end(&mut self, event: &ExecEnd<'_>, line: Line<'_>, time: Option<Time>) {
+        if event.source.as_str() == USER_SHELL {
+            return;
+        }
         let id = event.call_id.as_str();
         let Some(call) = self.builder.call_index(id) else {
             let command = command_in(event.command);
-            if let Some(call) = self.script_that_made(id, command.as_deref()) {
+            if let Some(call) = self.script_that_made(id, Some(EXEC_COMMAND), command.as_deref()) {
                 self.script_ran(call, command.as_deref(), event.exit_code.whole());
                 let is_failed = event.exit_code.whole().is_some_and(|code| code != 0);
                 let logged = Logged::at_once(line, time);
@@ -206,7 +234,7 @@ impl Thread {
 
     pub(super) fn patch_end(&mut self, event: &PatchEnd<'_>, line: Line<'_>, time: Option<Time>) {
         let logged = Logged::at_once(line, time);
-        let reported = self.reported(event.call_id.as_str(), "apply_patch", None, logged);
+        let reported = self.reported(event.call_id.as_str(), APPLY_PATCH, None, logged);
         if !reported.is_nested {
             self.state.next.made(reported.call);
         }
@@ -217,7 +245,7 @@ impl Thread {
 
     /// A search that an event or an item reports. A response item may report it as well, without its id.
     pub(super) fn searched(&mut self, id: &str, query: Raw<'_>, line: Line<'_>, time: Option<Time>) {
-        if self.script_that_made(id, None).is_some() || !id.is_empty() && !self.state.searched.insert(id.to_owned()) {
+        if self.is_of_script(id) || !id.is_empty() && !self.state.searched.insert(id.to_owned()) {
             return;
         }
         self.state.searches += 1;

@@ -1,7 +1,8 @@
 //! Code mode: a call of `exec` is a script that calls tools.
 //!
 //! The call is one row, with what its script runs: the log reports calls within a script by items and events with ids of their own,
-//! which begin with `exec-`. They describe the call of the script, and are no rows (`docs/accounting.md`).
+//! which begin with `exec-`. They describe the call of the script, and are no rows (`docs/accounting.md`). An item or event of another
+//! id that no call has is of the script of the task that runs and calls this tool: calls without a script are logged before their items.
 
 use std::borrow::Cow;
 
@@ -23,6 +24,19 @@ const MAX_SCRIPTS: usize = 64;
 
 /// The prefix of the ids of calls in a script.
 const NESTED: &str = "exec-";
+
+impl Called {
+    /// Whether its text calls this tool, or one of the same kind. The names of MCP tools begin with those of their servers.
+    fn may_call(&self, tool: &str) -> bool {
+        let is_shell = tools::category(tool) == "shell";
+        let is_it = |own: &String| {
+            own == tool
+                || is_shell && tools::category(own) == "shell"
+                || own.strip_suffix(tool).is_some_and(|server| server.ends_with("__"))
+        };
+        self.tools.is_empty() || self.tools.iter().any(is_it)
+    }
+}
 
 /// How a script ended.
 #[derive(Debug, Clone, Copy)]
@@ -77,28 +91,52 @@ impl Thread {
         if scripts.len() == MAX_SCRIPTS {
             scripts.remove(scripts.iter().position(|it| it.is_over).unwrap_or(0));
         }
-        scripts.push(Called { call, commands, reported: String::new(), reports: 0, is_over: false });
+        let tools = script.calls.into_iter().map(|it| it.tool).collect();
+        scripts.push(Called {
+            call,
+            tools,
+            commands,
+            reported: String::new(),
+            reports: 0,
+            is_over: false,
+            is_of_task: true,
+        });
     }
 
     fn script_of(&mut self, call: usize) -> Option<&mut Called> {
         self.state.scripts.iter_mut().rfind(|it| it.call == call)
     }
 
+    pub(super) fn script_is_over(&mut self, call: usize) {
+        if let Some(script) = self.script_of(call) {
+            script.is_over = true;
+        }
+    }
+
     pub(super) fn is_script(&self, call: usize) -> bool {
         self.state.scripts.iter().any(|it| it.call == call)
     }
 
-    /// The call of the script that made the call `id`: the one that contains its command, else the first that runs, else the last one
-    /// whose command was not reported, which may still run.
-    pub(super) fn script_that_made(&self, id: &str, command: Option<&str>) -> Option<usize> {
-        if !id.starts_with(NESTED) {
-            return None;
-        }
+    /// Whether a script made the call of this id, by its form.
+    pub(super) fn is_of_script(&self, id: &str) -> bool {
+        id.starts_with(NESTED) && !self.state.scripts.is_empty()
+    }
+
+    /// The call of the script that made the call `id`, which is that of no other call: the one that contains its command, else the
+    /// first that runs, else the last one whose command was not reported, which may still run. An id of another form is only of a
+    /// script that calls this tool, as far as its text shows it.
+    pub(super) fn script_that_made(&self, id: &str, tool: Option<&str>, command: Option<&str>) -> Option<usize> {
         let scripts = &self.state.scripts;
         let contains = |it: &&Called| {
             it.reports < it.commands.len()
                 && command.is_some_and(|command| it.commands.iter().any(|own| own == command))
         };
+        if !id.starts_with(NESTED) {
+            let may_call = |it: &&Called| tool.is_none_or(|tool| it.may_call(tool));
+            let running =
+                || scripts.iter().filter(|it| !it.is_over && it.is_of_task && !id.is_empty()).filter(may_call);
+            return running().find(contains).or_else(|| running().next()).map(|it| it.call);
+        }
         let script = scripts
             .iter()
             .filter(|it| !it.is_over)

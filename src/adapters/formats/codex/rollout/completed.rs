@@ -2,7 +2,7 @@
 
 use super::items::{ActivityItem, CollaborationItem, CommandItem, Item, ItemCompleted, ToolItem};
 use super::script::command_of_words;
-use super::thread::{Logged, Thread};
+use super::thread::{APPLY_PATCH, Logged, Thread};
 use crate::adapters::engine::RecordKind;
 use crate::adapters::formats::codex::common::{Edit, Outcome};
 use crate::adapters::shared::at::At;
@@ -12,6 +12,12 @@ use crate::json::Raw;
 use crate::json::fields::{Count, Pairs, Text};
 use crate::json::lines::Line;
 use crate::model::session::{CallStatus, EventKind, Operation};
+
+/// The tool that runs a command.
+pub(super) const EXEC_COMMAND: &str = "exec_command";
+
+/// The source of a command that the user ran.
+pub(super) const USER_SHELL: &str = "user_shell";
 
 /// The call that an item reports.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +50,7 @@ impl Thread {
             }
             Item::Command(it) => self.command_item(it, logged),
             Item::FileChange(it) => {
-                let reported = self.reported(it.id.as_str(), "apply_patch", None, logged);
+                let reported = self.reported(it.id.as_str(), APPLY_PATCH, None, logged);
                 self.changed(reported, &it.changes, it.status.as_str(), logged);
             }
             Item::McpCall(it) => self.tool_item(it, logged),
@@ -69,7 +75,7 @@ impl Thread {
         if let Some(call) = self.builder.call_index(id) {
             return Reported { call, is_nested: false, is_new: false };
         }
-        if let Some(call) = self.script_that_made(id, command) {
+        if let Some(call) = self.script_that_made(id, Some(tool), command) {
             return Reported::nested(call);
         }
         let call = self.builder.call(id, tool, At { time: logged.start, ..logged.at });
@@ -79,11 +85,11 @@ impl Thread {
 
     fn command_item(&mut self, item: &CommandItem<'_>, logged: Logged) {
         // The user's own command, which the agent did not call.
-        if item.source.as_str() == "user_shell" {
+        if item.source.as_str() == USER_SHELL {
             return;
         }
         let command = command_in(item.command);
-        let reported = self.reported(item.id.as_str(), "exec_command", command.as_deref(), logged);
+        let reported = self.reported(item.id.as_str(), EXEC_COMMAND, command.as_deref(), logged);
         let exit_code = item.exit_code.whole();
         if reported.is_nested {
             self.script_ran(reported.call, command.as_deref(), exit_code);

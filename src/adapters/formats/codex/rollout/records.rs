@@ -273,6 +273,7 @@ pub(super) struct PatchEnd<'a> {
 pub(super) struct ExecEnd<'a> {
     pub(super) call_id: Text<'a>,
     pub(super) command: Raw<'a>,
+    pub(super) source: Text<'a>,
     pub(super) exit_code: Number,
     pub(super) duration: Duration,
     pub(super) status: Text<'a>,

@@ -69,10 +69,16 @@ pub(super) fn cell(number: &str) -> String {
 const HEAD: usize = 8;
 const HEAD_BYTES: usize = 256;
 
-/// The header of a command's output, or all of a text that may contain the same anywhere.
+/// The beginning of an output that is too long for a refusal, else all of it.
 pub(super) fn head_of_output(output: Raw<'_>) -> Cow<'_, str> {
-    let head = whole_head(output, MAX_REFUSAL, false).map(|it| it.0).filter(|it| it.len() >= MAX_REFUSAL);
-    head.unwrap_or_else(|| output.text())
+    let head = output.head(MAX_REFUSAL);
+    if head.len() >= MAX_REFUSAL && !head.starts_with('{') && !is_failure(&head) { head } else { output.text() }
+}
+
+/// The part of an output that the client writes: after a header follows what the tool returned.
+pub(super) fn text_of_client(output: &str) -> &str {
+    let has_header = lines(output).next().is_some_and(|line| is_of_header(line.as_bytes()));
+    if has_header { output.split_once("\nOutput:").map_or(output, |(header, _)| header) } else { output }
 }
 
 /// The header that a client puts before a command's output.
@@ -85,7 +91,7 @@ pub(super) struct ShellHead {
 
 impl ShellHead {
     /// The header in these lines, and whether it is complete: the last line of a cut text may not be. Only the output of a script
-    /// begins with how that ended.
+    /// begins with how that ended. A text with another first line has no header, whatever follows.
     pub(super) fn of_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, is_script: bool) -> (Self, bool) {
         let mut head = Self::default();
         for (number, line) in lines.enumerate() {
@@ -94,6 +100,9 @@ impl ShellHead {
             }
             if is_script && number == 0 {
                 head.end = script_end_in_line(line);
+            }
+            if number == 0 && head.end.is_none() && !is_of_header(line) {
+                return (head, false);
             }
             head.end = head.end.or_else(|| end_in_line(line));
             head.wall_seconds = head.wall_seconds.or_else(|| wall_time_in_line(line));
@@ -112,7 +121,7 @@ pub(super) fn head_of_shell(output: Raw<'_>, is_script: bool) -> ShellHead {
         return head_after_command(&output.text());
     }
     let (head, is_whole) = ShellHead::of_lines(plain_lines(output.0), is_script);
-    if is_whole { head } else { whole_head(output, HEAD_BYTES, is_script).map(|it| it.1).unwrap_or_default() }
+    if is_whole { head } else { whole_head(output, is_script).unwrap_or_default() }
 }
 
 /// The header of a result that begins with the command, which can have any number of lines.
@@ -136,11 +145,19 @@ fn plain_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(next).take(HEAD)
 }
 
-/// The first `length` bytes of an output or more, and its header, if that is complete.
-fn whole_head(output: Raw<'_>, length: usize, is_script: bool) -> Option<(Cow<'_, str>, ShellHead)> {
-    let text = output.head(length);
+/// The header of an output, if it is complete.
+fn whole_head(output: Raw<'_>, is_script: bool) -> Option<ShellHead> {
+    let text = output.head(HEAD_BYTES);
     let (head, is_whole) = ShellHead::of_lines(lines(&text).map(str::as_bytes), is_script);
-    (is_whole && !text.starts_with('{')).then_some((text, head))
+    is_whole.then_some(head)
+}
+
+/// Whether a line is one of a header.
+fn is_of_header(line: &[u8]) -> bool {
+    const OTHER: [&[u8]; 4] =
+        [b"Chunk ID: ", b"Total output lines: ", b"Original token count: ", b"Warning: truncated output"];
+    let has_value = || end_in_line(line).is_some() || wall_time_in_line(line).is_some();
+    OTHER.iter().any(|it| line.starts_with(it)) || has_value()
 }
 
 fn end_in_line(line: &[u8]) -> Option<ShellEnd> {
@@ -303,7 +320,11 @@ mod tests {
             (r#""Output:\nProcess exited with code 1\n""#, Some("")),
             (r#""Script failed\nWall time 0.1 seconds\nOutput:\n""#, Some("script true")),
             (r#""Script running with cell ID 9\nWall time 10.0 seconds\nOutput:\n""#, Some("runs cell 9")),
-            (r#""x\nScript failed\nOutput:\n""#, Some("")),
+            (r#""Wall time: 1 seconds\nScript failed\nOutput:\n""#, Some("")),
+            (r#""x\nScript failed\nOutput:\n""#, None),
+            (r#""x\nExit code: 7\nOutput:\n""#, None),
+            (r#""Exit code: x\nOutput:\n""#, None),
+            (r#""Total output lines: 9\nExit code: 7\nOutput:\n""#, Some("exited 7")),
             (r#""Exit code: 0\r\nOutput:\n""#, None),
             (r#""Exit \"code\"\nOutput:\n""#, None),
             (r#""{\"output\":\"\"}""#, None),
@@ -315,10 +336,15 @@ mod tests {
         ] {
             assert_eq!(plain(output.as_bytes()).as_deref(), expected, "{output}");
             if let Some(expected) = expected {
-                let whole = whole_head(Raw(output.as_bytes()), HEAD_BYTES, true).and_then(|it| it.1.end);
+                let whole = whole_head(Raw(output.as_bytes()), true).and_then(|it| it.end);
                 assert_eq!(printed(whole), expected, "{output}");
             }
         }
+        let client = ["rejected by user", "Wall time: 1 seconds\nx", "Output: x", "x\nOutput:\nrejected by user"];
+        for text in client {
+            assert_eq!(text_of_client(text), text);
+        }
+        assert_eq!(text_of_client("Wall time: 1 seconds\nOutput:\nrejected by user"), "Wall time: 1 seconds");
         assert_eq!(plain(b"\"Process running with session ID 7\xFF\\nOutput:\\n\""), None);
     }
 

@@ -82,12 +82,16 @@ pub(super) const EXEC: &str = "exec";
 #[derive(Debug)]
 pub(super) struct Called {
     pub(super) call: usize,
+    /// The tools that its text calls.
+    pub(super) tools: Vec<String>,
     /// The commands that its text contains.
     pub(super) commands: Vec<String>,
     /// The commands that were reported so far, one in a line.
     pub(super) reported: String,
     pub(super) reports: usize,
     pub(super) is_over: bool,
+    /// Whether the current task called it.
+    pub(super) is_of_task: bool,
 }
 
 /// A response with a `token_usage_record`.

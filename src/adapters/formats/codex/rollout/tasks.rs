@@ -71,6 +71,7 @@ impl Thread {
         // A number could be that of a task of another thread.
         self.state.has_unique_task = task.turn_id.some().is_some_and(|id| !id.bytes().all(|it| it.is_ascii_digit()));
         self.state.has_task = true;
+        self.state.scripts.iter_mut().for_each(|it| it.is_of_task = false);
         self.state.is_waiting = false;
         self.has_ends = true;
         self.state.is_failed = false;

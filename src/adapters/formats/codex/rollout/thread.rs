@@ -21,6 +21,9 @@ use crate::model::session::{EventKind, Identity, SessionResult, Status};
 /// The tool that writes to a running command.
 pub(super) const WRITE_STDIN: &str = "write_stdin";
 
+/// The tool that applies a patch.
+pub(super) const APPLY_PATCH: &str = "apply_patch";
+
 /// The tool that waits for a running script.
 pub(super) const WAIT: &str = "wait";
 

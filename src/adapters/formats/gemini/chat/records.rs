@@ -191,7 +191,10 @@ pub(crate) const REFUSALS: [&str; 6] = [
     "Agent execution stopped by hook: ",
 ];
 
-/// The exit code in the result that the model gets of a command.
+/// The exit code in the result that the model gets of a command: after the output, and before other facts of the process.
 pub(crate) fn exit_code(output: &str) -> Option<i64> {
-    output.lines().rev().find_map(|it| it.strip_prefix("Exit Code: "))?.trim().parse().ok()
+    const LATER: [&str; 3] = ["Signal: ", "Background PIDs: ", "Process Group PGID: "];
+    let is_later = |line: &&str| line.trim().is_empty() || LATER.iter().any(|it| line.starts_with(it));
+    let line = output.lines().rev().find(|line| !is_later(line))?;
+    line.strip_prefix("Exit Code: ")?.trim().parse().ok()
 }

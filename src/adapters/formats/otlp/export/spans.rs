@@ -48,8 +48,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The kind of a span; `None` if it is not of an agent. A span of an agent's whole run may state the sum of its requests,
-    /// and is not read.
+    /// The kind of a span; `None` if it is not of an agent. A span of an agent's whole run may state the sum of its requests:
+    /// see `agents`.
     pub(super) fn of(span: &Span<'_>, attributes: Attributes<'_, '_>) -> Option<Self> {
         match span.name.as_str() {
             "claude_code.llm_request" => return Some(Self::ClaudeRequest),
@@ -70,15 +70,29 @@ impl Kind {
 }
 
 /// Names of the model of a request: those of the conventions, of Vercel's AI SDK and of OpenInference.
-const MODELS: [&str; 5] =
+pub(super) const MODELS: [&str; 5] =
     ["gen_ai.response.model", "gen_ai.request.model", "ai.response.model", "ai.model.id", "llm.model_name"];
 
 /// Whether a span is of the run of an agent, or of another part of a program, by the name of the operation or by OpenInference's kind.
-fn is_of_agent(attributes: Attributes<'_, '_>) -> bool {
+pub(super) fn is_of_agent(attributes: Attributes<'_, '_>) -> bool {
     let operation = attributes.text("gen_ai.operation.name").unwrap_or_default();
     let kind = attributes.text("openinference.span.kind");
     ["agent", "workflow", "tool", "memory", "retriev"].iter().any(|word| operation.contains(word))
         || kind.is_some_and(|kind| !matches!(kind.as_ref(), "LLM" | "EMBEDDING"))
+}
+
+/// Whether a span is of the whole run of an agent.
+pub(super) fn is_run(attributes: Attributes<'_, '_>) -> bool {
+    match attributes.text("gen_ai.operation.name").as_deref() {
+        Some(operation) => matches!(operation, "invoke_agent" | "invoke_workflow"),
+        None => matches!(attributes.text("openinference.span.kind").as_deref(), Some("AGENT" | "CHAIN")),
+    }
+}
+
+/// Whether the runtime logs requests apart from spans of runs, so that these only repeat them.
+pub(super) fn has_log_of_requests(span: &Span<'_>, attributes: Attributes<'_, '_>) -> bool {
+    let runtime = runtime_of_span(span, attributes);
+    runtime == "copilot" || NAMING_SESSIONS.contains(&&*runtime)
 }
 
 /// Notes a span that is not read and has token counts. Returns whether it has.
@@ -125,8 +139,9 @@ fn runtime_of_span(span: &Span<'_>, attributes: Attributes<'_, '_>) -> Cow<'stat
     }
 }
 
-/// Adds one span to its session.
-pub(super) fn add(session: &mut Session, kind: Kind, record: &Record<'_, '_>, damage: &mut RecordErrors) {
+/// Adds one span to its session. Returns whether it is a request with counts.
+pub(super) fn add(session: &mut Session, kind: Kind, record: &Record<'_, '_>, damage: &mut RecordErrors) -> bool {
+    let mut is_counted = false;
     let (start, end) = record.times();
     session.builder.extend_to(start);
     session.builder.extend_to(end);
@@ -135,6 +150,7 @@ pub(super) fn add(session: &mut Session, kind: Kind, record: &Record<'_, '_>, da
         Kind::ClaudeRequest => claude_request(session, record, damage),
         Kind::Inference | Kind::UnnamedInference => {
             if let Some(turn) = inference(session, record, damage) {
+                is_counted = true;
                 session.nested.add(record.span, turn, kind == Kind::Inference);
             }
         }
@@ -147,6 +163,7 @@ pub(super) fn add(session: &mut Session, kind: Kind, record: &Record<'_, '_>, da
         Kind::Tool => tool(session, record),
     }
     session.builder.name_events(record.span.span_id.some(), record.line.bytes);
+    is_counted
 }
 
 fn claude_request(session: &mut Session, record: &Record<'_, '_>, damage: &mut RecordErrors) {
@@ -227,9 +244,9 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
     Some(session.request(&request, record.line.number))
 }
 
-const PROVIDERS: [&str; 4] = ["gen_ai.provider.name", "gen_ai.system", "ai.model.provider", "llm.provider"];
+pub(super) const PROVIDERS: [&str; 4] = ["gen_ai.provider.name", "gen_ai.system", "ai.model.provider", "llm.provider"];
 
-const TOTALS: [&str; 4] =
+pub(super) const TOTALS: [&str; 4] =
     ["gen_ai.usage.total_tokens", "llm.usage.total_tokens", "ai.usage.totalTokens", "llm.token_count.total"];
 
 /// The names of the counts of a request: input, output, cache reads, cache writes, reasoning.
@@ -292,7 +309,7 @@ pub(super) const COUNT_NAMES: [&[&str]; 5] = [
 ];
 
 /// Input, output, cache reads, cache writes and reasoning of a request, under their present names, else under older ones.
-fn counts_of(attributes: Attributes<'_, '_>) -> [Count; 5] {
+pub(super) fn counts_of(attributes: Attributes<'_, '_>) -> [Count; 5] {
     COUNT_NAMES.map(|names| attributes.first_count(names))
 }
 
