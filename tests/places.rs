@@ -374,3 +374,19 @@ pub mod program {
         assert!(windows.contains("cost_eur_per_minute") && !windows.contains("usd"), "{windows}");
     }
 }
+
+/// A place that cannot be checked, as one in a directory of another user, may contain logs.
+#[cfg(unix)]
+#[test]
+fn a_place_that_cannot_be_read_is_named_and_not_called_empty() {
+    let home = tempfile::tempdir().unwrap();
+    // Root may read every directory, but nothing below a file.
+    fs::write(home.path().join(".claude"), "").unwrap();
+    fs::create_dir_all(home.path().join(".codex/sessions")).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_agentlogs"));
+    let output = command.env_clear().env("HOME", home.path()).current_dir(home.path()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains(".claude/projects: not a directory"), "{text}");
+    assert!(text.contains("cannot be read:") && !text.contains("no logs of"), "{text}");
+}

@@ -56,7 +56,7 @@ impl<'a> Content<'a> {
         let is_same = |other: &Total| other.key == total.key;
         let is_same_run = |other: &Total| total.kind == TotalKind::Run && is_same(other);
         // The next process may have begun its sums at 0.
-        let goes_on = |other: &Total| is_same(other) || total.tokens().plus(other.own.all).fits(other.tokens());
+        let goes_on = |other: &Total| is_same(other) || total.tokens().plus(other.own).fits(other.tokens());
         let contains = |other: &Total| is_same_run(other) || is_at_least(other, total) && goes_on(other);
         is_of_run
             && !session.capabilities.has(Capabilities::KEPT_BY_RUNTIME)

@@ -53,8 +53,8 @@ pub struct Total {
     pub covers_subagents: bool,
     /// Whether it begins another process, though no count decreases.
     pub is_of_new_process: bool,
-    /// What the process spent since its total before.
-    pub own: OwnTokens,
+    /// The tokens of the process since its total before, as the log shows them apart from the total.
+    pub own: Tokens,
     /// When the process began.
     pub started_at: Option<Time>,
     /// Whether the runtime added up the counts that it got: responses without counts are not in it, and it makes none of them complete.
@@ -63,53 +63,63 @@ pub struct Total {
     pub is_of_subagents: bool,
     /// Whether it may be less than was spent, because the log does not show which of its counts contain others.
     pub is_minimum: bool,
+    /// The part of `own` that is known to be of one model.
+    pub own_of_model: Tokens,
+    /// The name of that model, if responses show it.
+    pub own_model: Option<Symbol>,
 }
 
 /// What a process spent itself, as the log shows it apart from its totals.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct OwnTokens {
     /// By all of its models.
     pub all: Tokens,
-    /// The largest part of it that is known to be of one model.
-    pub largest_of_model: Tokens,
+    /// A part that is known to be of one model.
+    pub of_model: Tokens,
+    /// The name that the responses of that part have, if the log shows them.
+    pub model: Option<Symbol>,
 }
 
 impl OwnTokens {
-    /// Of a total that any larger one contains.
-    pub const NOTHING: Self = {
-        let zero = Some(0);
-        let all = Tokens { input: zero, output: zero, cache_read: zero, cache_write: zero, ..Tokens::UNKNOWN };
-        Self { all, largest_of_model: Tokens::UNKNOWN }
-    };
+    /// Of several models or of unknown ones.
+    pub const fn of_all(all: Tokens) -> Self {
+        Self { all, of_model: Tokens::UNKNOWN, model: None }
+    }
 
-    /// The sum of parts. For each, whether it is known to be of one model.
-    pub fn of_parts(parts: impl IntoIterator<Item = (Tokens, bool)>) -> Self {
-        let parts = parts
-            .into_iter()
-            .map(|(all, is_of_one)| Self { all, largest_of_model: if is_of_one { all } else { Tokens::UNKNOWN } });
-        parts.fold(Self::default(), Self::plus)
+    /// Of one model.
+    pub const fn of_model(tokens: Tokens, model: Option<Symbol>) -> Self {
+        Self { all: tokens, of_model: tokens, model }
     }
 
     /// What was spent in both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        Self { all: self.all.plus(other.all), ..self.with_larger(other) }
+        self.joined(other, Tokens::plus)
     }
 
     /// Two states of the same.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
-        Self { all: self.all.max(other.all), ..self.with_larger(other) }
+        self.joined(other, Tokens::max)
     }
 
-    fn with_larger(self, other: Self) -> Self {
-        let larger = [self, other].into_iter().map(|own| own.largest_of_model).max_by_key(|tokens| tokens.total());
-        Self { largest_of_model: larger.unwrap_or_default(), ..self }
+    fn joined(self, other: Self, join: fn(Tokens, Tokens) -> Tokens) -> Self {
+        let all = join(self.all, other.all);
+        if self.model.is_some() && self.model == other.model {
+            return Self { all, of_model: join(self.of_model, other.of_model), model: self.model };
+        }
+        // Without names, two parts can be of different models.
+        let larger = if other.of_model.total() > self.of_model.total() { other } else { self };
+        Self { all, ..larger }
     }
 }
 
 impl Total {
+    /// What the process spent since its total before.
+    pub fn own(&self) -> OwnTokens {
+        OwnTokens { all: self.own, of_model: self.own_of_model, model: self.own_model.clone() }
+    }
+
     /// The sum over all models.
     pub fn tokens(&self) -> Tokens {
         self.models.iter().map(|model| model.tokens).sum()
@@ -149,28 +159,28 @@ impl Total {
     }
 
     /// Whether it contains an earlier total of a process that spent `own` since: none of its counts is below the earlier one, and the
-    /// earlier total and what the process itself spent fit into it, together and for one of its models.
-    pub fn contains(&self, own: OwnTokens, earlier: &Self) -> bool {
-        let fits = || earlier.tokens().plus(own.all).fits(self.tokens()) && self.has_model_for(own, earlier);
+    /// earlier total and what the process itself spent fit into it, together and for one model.
+    pub fn contains(&self, own: &OwnTokens, earlier: &Self) -> bool {
+        let fits = || {
+            earlier.tokens().plus(own.all).fits(self.tokens())
+                && (own.of_model == Tokens::UNKNOWN || self.has_model_for(own, earlier))
+        };
         // A total of the main agent only may be that of its last prompt.
         !self.is_below(earlier) && (!self.covers_subagents || fits())
     }
 
-    /// Whether one of its models contains what the earlier total has of it and the largest part of `own` that is of one model.
-    fn has_model_for(&self, own: OwnTokens, earlier: &Self) -> bool {
-        let own = own.largest_of_model;
+    /// Whether a model contains what the earlier total has of it and the part of `own` that is of one model. Totals may have another name
+    /// for it than responses: then it is the model with the same prompts, or any one.
+    fn has_model_for(&self, own: &OwnTokens, earlier: &Self) -> bool {
         let prompt = |tokens: Tokens| [tokens.input, tokens.cache_read, tokens.cache_write];
-        let has_same_prompt = |model: &&ModelTotal| prompt(model.tokens) == prompt(own);
+        let has_name = |model: &&ModelTotal| own.model.is_some() && model.model == own.model;
+        let has_same_prompt = |model: &&ModelTotal| prompt(model.tokens) == prompt(own.of_model);
         let contains = |model: &ModelTotal| {
             let name = model.model.as_ref();
-            let needed = earlier.tokens_of(name).unwrap_or_default().plus(own);
+            let needed = earlier.tokens_of(name).unwrap_or_default().plus(own.of_model);
             self.tokens_of(name).is_some_and(|tokens| needed.fits(tokens))
         };
-        if own == Tokens::UNKNOWN {
-            return true;
-        }
-        // A model with the same prompts is the one that spent them.
-        match self.models.iter().find(has_same_prompt) {
+        match self.models.iter().find(has_name).or_else(|| self.models.iter().find(has_same_prompt)) {
             Some(model) => contains(model),
             None => self.models.iter().any(contains),
         }

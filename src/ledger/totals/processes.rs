@@ -26,7 +26,7 @@ impl Process {
 
     /// Whether it went on from a total of an earlier process.
     pub(super) fn goes_on_from(&self, earlier: &Total) -> bool {
-        self.shows_own() && !is_later(earlier, self.last()) && self.last().contains(self.own, earlier)
+        self.shows_own() && !is_later(earlier, self.last()) && self.last().contains(&self.own, earlier)
     }
 
     /// What it spent itself, if the log shows any tokens.
@@ -57,14 +57,14 @@ pub(super) fn add_result(processes: &mut Vec<Process>, source: usize, result: To
         return;
     }
     match processes.last_mut() {
-        Some(process) if !result.is_of_new_process && result.contains(result.own, process.last()) => {
+        Some(process) if !result.is_of_new_process && result.contains(&result.own(), process.last()) => {
             process.keys.insert(result.key.clone());
-            process.own = process.own.plus(result.own);
+            process.own = std::mem::take(&mut process.own).plus(result.own());
             process.total.go_on(source, result);
         }
         _ => {
             let keys = BTreeSet::from([result.key.clone()]);
-            processes.push(Process { keys, own: result.own, total: RunningTotal::new(source, result) });
+            processes.push(Process { keys, own: result.own(), total: RunningTotal::new(source, result) });
         }
     }
 }
@@ -120,7 +120,7 @@ pub(super) fn join_captures(processes: &mut Vec<Process>, mut process: Process) 
     let captures: Vec<Process> = processes.extract_if(.., is_capture).collect();
     for mut known in captures {
         process.keys.append(&mut known.keys);
-        process.own = process.own.max(known.own);
+        process.own = std::mem::take(&mut process.own).max(std::mem::take(&mut known.own));
         let last = process.last();
         if is_older(last, known.last()) || known.last() == last {
             std::mem::swap(&mut process.total, &mut known.total);
@@ -217,7 +217,7 @@ mod tests {
             for known in order.iter().flat_map(|file| &captures[*file]) {
                 let process = Process {
                     keys: known.keys.clone(),
-                    own: known.own,
+                    own: known.own.clone(),
                     total: RunningTotal::new(known.source(), known.last().clone()),
                 };
                 join_captures(&mut processes, process);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::processes::Process;
 use super::running_total::RunningTotal;
+use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::session::{OwnTokens, Tokens, Total};
 use crate::model::tables::{Grain, TurnRow};
@@ -45,7 +46,7 @@ pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [Turn
     for (source, total) in saved {
         let mut own = owns.next().unwrap_or_default();
         match processes.last_mut() {
-            Some((running, covered)) if goes_on_from(&running.last, &total, spent(rows, &own)) => {
+            Some((running, covered)) if goes_on_from(&running.last, &total, &spent(rows, &own)) => {
                 covered.append(&mut own);
                 running.go_on(source, total);
             }
@@ -93,9 +94,9 @@ fn precedes(row: &TurnRow, source: usize, total: &Total) -> bool {
 
 /// Whether a total contains the one before it: both are of one process, or the counts of the responses between them show that a
 /// later process went on from it.
-fn goes_on_from(last: &Total, next: &Total, between: OwnTokens) -> bool {
+fn goes_on_from(last: &Total, next: &Total, between: &OwnTokens) -> bool {
     let is_same_process = next.started_at.is_some() && next.started_at == last.started_at;
-    next.contains(if is_same_process { OwnTokens::default() } else { between }, last)
+    if is_same_process { next.contains(&OwnTokens::default(), last) } else { next.contains(between, last) }
 }
 
 /// Marks responses that the total cannot contain. Returns whether it contains any: a total that is smaller than the responses of its
@@ -121,12 +122,19 @@ fn mark_others(total: &Total, covered: &[usize], rows: &mut [TurnRow]) -> bool {
 
 /// What the responses with these indexes spent.
 fn spent(rows: &[TurnRow], indexes: &[usize]) -> OwnTokens {
-    let mut models: BTreeMap<Option<&str>, Tokens> = BTreeMap::new();
-    for row in indexes.iter().filter_map(|index| rows.get(*index)) {
-        let model = models.entry(row.turn.model.as_deref()).or_insert(Tokens::UNKNOWN);
-        *model = model.plus(row.turn.tokens.get());
+    let mut models: BTreeMap<&Symbol, Tokens> = BTreeMap::new();
+    for turn in indexes.iter().filter_map(|index| rows.get(*index)).map(|row| &row.turn) {
+        if let Some(model) = turn.model.as_ref().filter(|_| !turn.is_subagent) {
+            let sum = models.entry(model).or_insert(Tokens::UNKNOWN);
+            *sum = sum.plus(turn.tokens.get());
+        }
     }
-    OwnTokens::of_parts(models.into_iter().map(|(model, tokens)| (tokens, model.is_some())))
+    let largest = models.into_iter().max_by_key(|(_, tokens)| tokens.total());
+    let all = sum(rows, indexes);
+    match largest {
+        Some((model, tokens)) => OwnTokens { all, ..OwnTokens::of_model(tokens, Some(model.clone())) },
+        None => OwnTokens::of_all(all),
+    }
 }
 
 fn sum(rows: &[TurnRow], indexes: &[usize]) -> Tokens {

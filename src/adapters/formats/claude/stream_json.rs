@@ -504,7 +504,8 @@ impl Session {
         let main = stated.filter(|it| !it.is_all_zero());
         session.model = session.model.take().or_else(|| main_model(&total.models, main));
         let runs = std::mem::replace(&mut self.runs, vec![Vec::new()]);
-        total.own = own_tokens(&runs, session, stated);
+        let own = own_tokens(&runs, session, stated);
+        (total.own, total.own_of_model, total.own_model) = (own.all, own.of_model, own.model);
         if session.totals.iter().all(|it| it.key != total.key) {
             for turn in killed(&runs, session, &total) {
                 total.is_of_new_process = true;
@@ -614,18 +615,21 @@ fn turns_of(runs: &[Vec<usize>]) -> BTreeSet<usize> {
 /// What a process spent since its result before: the main agent's part as the result states it or as its responses show it, of which
 /// one may contain more than this run, and all of the subagents.
 fn own_tokens(runs: &[Vec<usize>], session: &SessionResult, stated: Option<Tokens>) -> OwnTokens {
-    let mut main: BTreeMap<Option<&Symbol>, Tokens> = BTreeMap::new();
-    let mut subagents: BTreeMap<Option<&Symbol>, Tokens> = BTreeMap::new();
+    let (mut main, mut subagents) = (Tokens::UNKNOWN, Tokens::UNKNOWN);
+    let mut models = BTreeSet::new();
     for turn in turns_of(runs).into_iter().map(|turn| &session.turns[turn]) {
-        let models = if turn.is_subagent { &mut subagents } else { &mut main };
-        let sum = models.entry(turn.model.as_ref()).or_insert(Tokens::UNKNOWN);
-        *sum = sum.plus(turn.tokens.get());
+        if turn.is_subagent {
+            subagents = subagents.plus(turn.tokens.get());
+        } else {
+            main = main.plus(turn.tokens.get());
+            models.insert(turn.model.as_ref());
+        }
     }
     let smaller = |a: Option<i64>, b: Option<i64>| a.zip(b).map_or(a.or(b), |(a, b)| Some(a.min(b)));
-    let of_main = main.values().copied().sum::<Tokens>().zip(stated.unwrap_or_default(), smaller);
-    let of_main = (of_main, main.len() <= 1);
-    let of_subagents = subagents.into_iter().map(|(model, tokens)| (tokens, model.is_some()));
-    OwnTokens::of_parts([of_main].into_iter().chain(of_subagents))
+    let main = main.zip(stated.unwrap_or_default(), smaller);
+    let model = models.first().copied().flatten().cloned();
+    let of_main = if models.len() <= 1 { OwnTokens::of_model(main, model) } else { OwnTokens::of_all(main) };
+    of_main.plus(OwnTokens::of_all(subagents))
 }
 
 fn origin<'a>(record: &'a Record<'a>, line: Line<'a>) -> Origin<'a> {

@@ -35,7 +35,7 @@ use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Number, Text};
 use crate::json::lines::Line;
-use crate::model::session::{Capabilities, EventKind, ModelTotal, OwnTokens, SessionResult, Total};
+use crate::model::session::{Capabilities, EventKind, ModelTotal, SessionResult, Tokens, Total};
 
 pub(crate) const RUN: Adapter = Adapter {
     id: "goose-run",
@@ -239,7 +239,7 @@ fn end(conversation: &mut Part, end: &End<'_>, line: i64, damage: &mut RecordErr
             models: vec![ModelTotal { tokens, cost, ..ModelTotal::default() }],
             covers_subagents: true,
             // Sums of a later run contain those of an earlier one.
-            own: OwnTokens::NOTHING,
+            own: Tokens { input: Some(0), ..Tokens::UNKNOWN },
             ..Total::default()
         });
     }

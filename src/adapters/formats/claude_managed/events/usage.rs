@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::adapters::engine::RecordErrors;
 use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text};
-use crate::model::session::{ModelTotal, OwnTokens, Tokens, Total, TotalKind};
+use crate::model::session::{ModelTotal, Tokens, Total, TotalKind};
 
 /// The usage of a request, or of a session.
 #[derive(Debug, Default, Deserialize)]
@@ -78,6 +78,7 @@ impl Usage<'_> {
         tokens.total()?;
         let cost = self.cost();
         let web_searches = self.server_tool_use.get().and_then(|used| used.web_search_requests.get());
+        let none = Some(0);
         Some(Total {
             key,
             kind: TotalKind::Process,
@@ -85,7 +86,7 @@ impl Usage<'_> {
             models: vec![ModelTotal { tokens, web_searches, cost, ..ModelTotal::default() }],
             covers_subagents: true,
             // It is that of the session, so that any larger one contains it.
-            own: OwnTokens::NOTHING,
+            own: Tokens { input: none, output: none, cache_read: none, cache_write: none, ..Tokens::UNKNOWN },
             ..Total::default()
         })
     }

@@ -74,11 +74,11 @@ impl Stated {
         if is_new == Some(false) || is_new.is_none() && !knows_outputs {
             return false;
         }
-        let own = OwnTokens::of_parts([(own.sum(), false)]);
+        let own = OwnTokens::of_all(own.sum());
         let outputs = |stated: &Self| stated.models.iter().filter_map(|model| model.tokens.output).sum::<i64>();
         earlier.has_tokens()
             && outputs(self) >= outputs(earlier).saturating_add(own.all.output.unwrap_or(0))
-            && self.total().contains(own, &earlier.total())
+            && self.total().contains(&own, &earlier.total())
     }
 
     /// What it has more than the earlier one that it contains.
