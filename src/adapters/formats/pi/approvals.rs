@@ -65,6 +65,7 @@ impl Approvals {
 
 /// The exit code of the command with this approval, if the message states that it ended: `Exec finished (gateway id=ID, session=NAME,
 /// code 0)`. A command that was stopped has none.
+#[expect(clippy::option_option, reason = "whether it ended, and whether its exit code is known")]
 fn exit_code_in(message: &str, approval: &str) -> Option<Option<i64>> {
     lines(message).find_map(|line| {
         let (facts, _) = line.split_once("Exec finished (")?.1.split_once(')')?;
