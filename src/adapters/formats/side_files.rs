@@ -62,7 +62,7 @@ pub(crate) fn is_in_side_directory(path: &str) -> bool {
 pub(crate) fn is_side_database(path: &str, tables: &[String]) -> bool {
     let name = base_name(path);
     let has = |table: &&str| tables.iter().any(|it| it == table);
-    DATABASES.iter().any(|(start, needed)| name.starts_with(start) && needed.iter().all(|table| has(table)))
+    DATABASES.iter().any(|(start, needed)| name.starts_with(start) && needed.iter().all(&has))
 }
 
 /// Whether a record is of such a file.
