@@ -53,7 +53,7 @@ fn records_with_and_without_prefixes_are_one_log() {
 /// A record that is written twice, as it is and with a prefix, counts once.
 #[test]
 fn an_echo_with_a_prefix_is_not_a_record() {
-    let echoed: String = CODEX.iter().map(|line| format!("{line}\n{TIME}{line}\n")).collect();
+    let echoed = CODEX.map(|line| format!("{line}\n{TIME}{line}\n")).concat();
     for log in [echoed.clone(), format!("# Log\n{echoed}")] {
         let (source, tables) = read(&log);
         assert_eq!(totals(&tables), [("t1", Usage::Exact, Some(107)), ("t2", Usage::Exact, Some(33))]);
@@ -86,9 +86,9 @@ fn logs_of_services_are_read() {
         serde_json::to_string_pretty(&serde_json::from_str::<serde_json::Value>(record).unwrap()).unwrap()
     });
     let prefixed =
-        |lines: &str, prefix: &str| -> String { lines.lines().map(|line| format!("{prefix}{line}\n")).collect() };
+        |lines: &str, prefix: &str| lines.lines().map(|line| format!("{prefix}{line}\n")).collect::<Vec<_>>().concat();
     let lines = CLAUDE.join("\n");
-    let first_only: String = pretty.iter().map(|record| format!("{TIME}{record}\n")).collect();
+    let first_only = pretty.each_ref().map(|record| format!("{TIME}{record}\n")).concat();
     // One text is cut in two.
     let cut = first_only.replacen("\"Done.\"", &format!("\"Do\n{TIME}ne.\""), 1);
     for log in [

@@ -426,8 +426,11 @@ fn repeated(call: &str, id: &str, usage: &str) -> String {
     )
 }
 
-/// The model and the tokens of each response, and the number of turns and the cost of the session.
-fn responses_before_1(log: &str) -> (Vec<(String, [Option<i64>; 4])>, Option<i64>, Option<f64>, &'static str) {
+/// The model and the tokens of a response.
+type Response = (String, [Option<i64>; 4]);
+
+/// The responses of a session, its number of turns, its cost and the certainty of its tokens.
+fn responses_before_1(log: &str) -> (Vec<Response>, Option<i64>, Option<f64>, &'static str) {
     let tables =
         reconciled(vec![Source { path: "log".to_owned(), sessions: super::sessions(log), ..Source::default() }]);
     let [row] = &tables.sessions[..] else { panic!("{}", tables.sessions.len()) };

@@ -97,10 +97,11 @@ pub fn say_searched(settings: &Settings, runtime: Option<&str>) {
     let mut places = known_places(settings);
     places.retain(|place| runtime.is_none() || place.runtime == runtime);
     let (locked, readable): (Vec<_>, Vec<_>) = places.iter().partition(|place| is_locked(&place.path.path));
-    say(&match locked.is_empty() {
-        true => format!("no logs of {} were found on this machine", runtime.unwrap_or("a coding agent")),
-        false => "logs may be in directories that cannot be read".to_owned(),
-    });
+    if locked.is_empty() {
+        say(&format!("no logs of {} were found on this machine", runtime.unwrap_or("a coding agent")));
+    } else {
+        say("logs may be in directories that cannot be read");
+    }
     let existing = readable.into_iter().filter(|place| place.path.path.exists());
     let found = locked.into_iter().map(|place| ("cannot be read:", place));
     let mut named = Vec::new();

@@ -121,10 +121,8 @@ impl PlacedTotal {
 
     /// Adds another sum.
     fn join(&mut self, other: &Self) {
-        add_to(&mut self.total, &other.total);
-        for (provider, total) in &other.by_provider {
-            let nothing = || ModelTotal { model: total.model.clone(), ..ModelTotal::default() };
-            add_to(self.by_provider.entry(provider.clone()).or_insert_with(nothing), total);
+        for total in other.by_provider.values() {
+            self.add(total, None);
         }
         self.unassigned_cost = add_money(self.unassigned_cost, other.unassigned_cost);
     }

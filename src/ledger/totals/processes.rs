@@ -79,7 +79,7 @@ pub(super) fn join_restored(processes: Vec<Process>) -> Vec<Process> {
     // For each process, the one that restored its totals.
     let mut restored: BTreeMap<usize, usize> = BTreeMap::new();
     for (place, index) in by_size.iter().enumerate() {
-        let Some(process) = processes.get(*index) else { continue };
+        let Some(process) = processes.get(*index).filter(|process| process.shows_own()) else { continue };
         let goes_on_from = |other: &&usize| {
             let Some(earlier) = processes.get(**other) else { return false };
             // Processes of one file are in their order.

@@ -1,5 +1,6 @@
 //! The running total of a process, divided by the days on which the log states it.
 
+use crate::base::time::Time;
 use crate::model::session::{AgentTotal, ModelTotal, NEGLIGIBLE_USD, Tokens, Total};
 
 /// The last total of a process, or of several that went on from each other, with totals of earlier days that it contains: tokens are
@@ -71,7 +72,7 @@ impl RunningTotal {
 }
 
 fn day(total: &Total) -> Option<i32> {
-    total.occurred_at.map(crate::base::time::Time::day)
+    total.occurred_at.map(Time::day)
 }
 
 /// A total less an earlier one; `None` if it does not contain that.
@@ -112,7 +113,6 @@ fn less(cost: Option<f64>, before: Option<f64>) -> Option<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::time::Time;
 
     /// A total of the given day, with the input of each model.
     fn total(day: i64, models: &[(&str, i64)], cost: f64) -> Total {
