@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::remainder::Remainder;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::model::session::{ModelTotal, NEGLIGIBLE_USD, Total, Turn, add, add_money};
+use crate::model::session::{Cost, ModelTotal, NEGLIGIBLE_USD, SessionResult, Total, Turn, add, add_money};
 use crate::model::tables::TurnRow;
 
 /// The totals of one model in all processes of a session.
@@ -134,6 +134,22 @@ impl PlacedTotal {
     /// What it contains beyond these responses.
     pub fn remainder<'a, T: Iterator<Item = &'a Turn>>(&self, responses: impl Fn() -> T) -> Remainder {
         Remainder::of(&self.total, responses, self.unassigned_cost)
+    }
+
+    /// A remainder as a turn of this place. `total` is that of the model, or of the model and a provider.
+    pub fn turn(&self, remainder: &Remainder, total: &ModelTotal, session: &SessionResult) -> Turn {
+        Turn {
+            line: self.line,
+            model: total.model.clone().or_else(|| session.model.clone()),
+            provider: total.provider.clone(),
+            effort: total.effort.clone(),
+            occurred_at: self.occurred_at.or(session.ended_at),
+            context_window: total.context_window.into(),
+            tokens: remainder.tokens.into(),
+            web_searches: remainder.web_searches.into(),
+            cost: remainder.cost.map(Cost::of),
+            ..Turn::default()
+        }
     }
 
     /// Whether its tokens and its cost are at least those of responses.

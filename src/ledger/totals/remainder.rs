@@ -1,7 +1,6 @@
 //! The part of a total that its responses do not contain.
 
-use super::model_sum::PlacedTotal;
-use crate::model::session::{Cost, ModelTotal, NEGLIGIBLE_USD, SessionResult, Tokens, Turn};
+use crate::model::session::{ModelTotal, NEGLIGIBLE_USD, Tokens, Turn};
 
 /// What a model's total contains beyond its responses.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,22 +39,6 @@ impl Remainder {
     pub(super) fn is_zero(&self) -> bool {
         self.tokens.total().unwrap_or(0) == 0 && self.web_searches.unwrap_or(0) == 0 && self.cost.unwrap_or(0.0) == 0.0
     }
-
-    /// `total` is that of the model, or of the model and a provider. `placed` has its place.
-    pub(super) fn into_turn(self, total: &ModelTotal, placed: &PlacedTotal, session: &SessionResult) -> Turn {
-        Turn {
-            line: placed.line,
-            model: total.model.clone().or_else(|| session.model.clone()),
-            provider: total.provider.clone(),
-            effort: total.effort.clone(),
-            occurred_at: placed.occurred_at.or(session.ended_at),
-            context_window: total.context_window.into(),
-            tokens: self.tokens.into(),
-            web_searches: self.web_searches.into(),
-            cost: self.cost.map(Cost::of),
-            ..Turn::default()
-        }
-    }
 }
 
 /// The sum over responses.
@@ -71,6 +54,7 @@ pub(super) fn cost_of(turn: &Turn) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::session::Cost;
 
     #[test]
     fn a_remainder_is_the_total_less_its_responses() {

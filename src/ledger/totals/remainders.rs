@@ -135,12 +135,12 @@ fn add_remainder(
     }
     let (agents, rest) = divide(remainder, &placed.total, &responses);
     let has_rest = agents.is_empty() || !rest.is_zero();
-    let rest = rest.into_turn(&placed.total, placed, session);
+    let rest = placed.turn(&rest, &placed.total, session);
     let of_agents = agents.into_iter().map(|(agent, own)| Turn {
         is_subagent: true,
         agent: agent.name.clone(),
         agent_id: Some(agent.id.clone()),
-        ..own.into_turn(&placed.total, placed, session)
+        ..placed.turn(&own, &placed.total, session)
     });
     // The rest covers all responses, except those of subagents that have a row of their own.
     let parts: Vec<Turn> = has_rest.then_some(rest).into_iter().chain(of_agents).collect();
@@ -162,7 +162,7 @@ impl PlacedTotal {
     fn turns_by_provider(&self, session: &SessionResult) -> impl Iterator<Item = Turn> {
         self.by_provider.values().enumerate().map(move |(index, part)| {
             let cost = self.unassigned_cost.filter(|_| index == 0);
-            Remainder::of(part, || [].iter(), cost).into_turn(part, self, session)
+            self.turn(&Remainder::of(part, || [].iter(), cost), part, session)
         })
     }
 }
