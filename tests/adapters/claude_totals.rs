@@ -235,7 +235,8 @@ fn a_later_process_is_not_contained_in_an_earlier_one() {
     assert_eq!(counts(&tables(&logs)).0, Some(1240));
 }
 
-/// The main agent's model has no room for an earlier total beside its own tokens: that another model has, decides nothing.
+/// The later total of the main agent's model is smaller than the earlier total and its own tokens together: the tokens of another model
+/// do not matter.
 #[test]
 fn one_model_contains_an_earlier_total_and_the_own_tokens() {
     let untimed = |log: String| log.replace(r#""timestamp":"2026-10-05T10:00:00Z","#, "");
