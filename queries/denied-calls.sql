@@ -8,4 +8,4 @@ SELECT
 FROM tool_calls
 WHERE status = 'denied'
 GROUP BY runtime, tool, target
-ORDER BY denied DESC, runtime, tool, target NULLS LAST
+ORDER BY denied DESC, runtime, tool NULLS LAST, target NULLS LAST

@@ -10,4 +10,4 @@ SELECT
         / NULLIF(SUM(CASE WHEN status <> 'incomplete' THEN 1 ELSE 0 END), 0) AS error_rate
 FROM tool_calls
 GROUP BY runtime, tool, category
-ORDER BY errors DESC NULLS LAST, calls DESC, runtime, tool, category
+ORDER BY errors DESC NULLS LAST, calls DESC, runtime, tool NULLS LAST, category NULLS LAST

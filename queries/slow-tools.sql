@@ -9,4 +9,4 @@ SELECT
 FROM tool_calls
 WHERE duration_ms IS NOT NULL
 GROUP BY runtime, tool
-ORDER BY duration_ms DESC, runtime, tool
+ORDER BY duration_ms DESC, runtime, tool NULLS LAST

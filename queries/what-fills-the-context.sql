@@ -10,4 +10,4 @@ SELECT
 FROM tool_calls
 WHERE result_bytes IS NOT NULL
 GROUP BY runtime, category, tool
-ORDER BY result_bytes DESC, runtime, category, tool
+ORDER BY result_bytes DESC, runtime, category NULLS LAST, tool NULLS LAST
