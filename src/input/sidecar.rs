@@ -10,7 +10,7 @@ use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::fields::{Flag, Number, Pairs, Text, When};
 use crate::json::{self, Raw};
-use crate::model::session::{SessionResult, Status, Verdict, add_verdicts};
+use crate::model::session::{EventKind, SessionResult, Status, Verdict, add_verdicts};
 use crate::model::trial::TrialResult;
 use crate::model::verdict::DEFAULT_NAME;
 
@@ -43,6 +43,8 @@ pub struct Sidecar {
     pub agent: Option<String>,
     /// The type of the subagent whose log it is, as Claude Code writes it.
     pub agent_type: Option<String>,
+    /// The id of the call that started the subagent.
+    pub agent_call: Option<String>,
     /// The result of the trial that the log is a part of.
     pub trial: Option<TrialResult>,
 }
@@ -92,6 +94,8 @@ struct File<'a> {
     verdict: Raw<'a>,
     #[serde(borrow)]
     agent_type: Text<'a>,
+    #[serde(borrow)]
+    tool_use_id: Text<'a>,
 }
 
 /// The judgements in a value: one, or a list of them.
@@ -136,6 +140,7 @@ impl Sidecar {
             verdicts: verdicts_of(file.verdict),
             agent: None,
             agent_type: file.agent_type.owned(),
+            agent_call: file.tool_use_id.owned(),
             trial: None,
         }
     }
@@ -168,6 +173,7 @@ impl Sidecar {
             verdicts: self.verdicts.into_iter().chain(other.verdicts).collect(),
             agent: self.agent.or(other.agent),
             agent_type: self.agent_type.or(other.agent_type),
+            agent_call: self.agent_call.or(other.agent_call),
             trial: self.trial.or(other.trial),
         }
     }
@@ -199,18 +205,29 @@ impl Sidecar {
             trial.fill(session);
         }
         session.agent = session.agent.take().or_else(|| self.agent.as_deref().map(Into::into));
-        if let Some(agent_type) = self.agent_type.as_deref().map(Symbol::new) {
-            let turns = session.turns.iter_mut().map(|turn| (turn.is_subagent, &mut turn.agent));
-            let calls = session.tool_calls.iter_mut().map(|call| (call.is_subagent, &mut call.agent));
-            let events = session.events.iter_mut().map(|event| (event.is_subagent, &mut event.agent));
-            for (_, agent) in turns.chain(calls).chain(events).filter(|(is_subagent, _)| *is_subagent) {
-                agent.get_or_insert_with(|| agent_type.clone());
-            }
-        }
+        self.describe_subagent(session);
         self.prefer_labels(session);
         // The exit status decides only if the log has no end record.
         if !session.status.is_end() && self.exit_code.is_some_and(|code| code != 0) {
             session.status = Status::Error;
+        }
+    }
+
+    /// Adds the type of the subagent whose log it is to its rows, and the call that started it to its event.
+    fn describe_subagent(&self, session: &mut SessionResult) {
+        let id = session.turns.iter().filter(|turn| turn.is_subagent).find_map(|turn| turn.agent_id.clone());
+        let start =
+            session.events.iter_mut().find(|it| it.kind == EventKind::Subagent && id.is_some() && it.code == id);
+        if let Some(start) = start {
+            start.call_id = start.call_id.take().or_else(|| self.agent_call.as_deref().map(Into::into));
+            start.agent = start.agent.take().or_else(|| self.agent_type.as_deref().map(Into::into));
+        }
+        let Some(agent_type) = self.agent_type.as_deref().map(Symbol::new) else { return };
+        let turns = session.turns.iter_mut().map(|turn| (turn.is_subagent, &mut turn.agent));
+        let calls = session.tool_calls.iter_mut().map(|call| (call.is_subagent, &mut call.agent));
+        let events = session.events.iter_mut().map(|event| (event.is_subagent, &mut event.agent));
+        for (_, agent) in turns.chain(calls).chain(events).filter(|(is_subagent, _)| *is_subagent) {
+            agent.get_or_insert_with(|| agent_type.clone());
         }
     }
 
@@ -238,7 +255,7 @@ fn keep_others(labels: &mut BTreeSet<String>, others: &BTreeSet<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::session::Turn;
+    use crate::model::session::{Event, Turn};
 
     #[test]
     fn a_sidecar_fills_only_what_no_record_says() {
@@ -268,12 +285,17 @@ mod tests {
     #[test]
     fn a_sidecar_of_a_subagent_states_its_type() {
         let sidecar = Sidecar::parse(br#"{"agentType":"Explore","description":"x","toolUseId":"toolu_1"}"#);
-        let turn = |is_subagent, agent: Option<&str>| {
-            Box::new(Turn { is_subagent, agent: agent.map(Symbol::new), ..Turn::default() })
+        let turn = |is_subagent: bool, agent: Option<&str>| {
+            let agent_id = is_subagent.then(|| "a1".into());
+            Box::new(Turn { is_subagent, agent: agent.map(Symbol::new), agent_id, ..Turn::default() })
         };
         let turns = vec![turn(false, None), turn(true, None), turn(true, Some("Plan"))];
-        let mut session = SessionResult { turns: turns.into(), ..SessionResult::default() };
+        let start = |id: &str| Event { kind: EventKind::Subagent, code: Some(id.into()), ..Event::default() };
+        let events = vec![start("a1"), start("another that it started")];
+        let mut session = SessionResult { turns: turns.into(), events: events.into(), ..SessionResult::default() };
         sidecar.fill(&mut session);
+        let starts: Vec<_> = session.events.iter().map(|it| (it.call_id.as_deref(), it.agent.as_deref())).collect();
+        assert_eq!(starts, [(Some("toolu_1"), Some("Explore")), (None, None)]);
         let agents: Vec<_> = session.turns.iter().map(|turn| turn.agent.as_deref()).collect();
         assert_eq!(agents, [None, Some("Explore"), Some("Plan")]);
     }

@@ -671,6 +671,40 @@ fn events_of_subagents_in_a_stream_are_theirs() {
     assert_eq!(found, [agent, agent, agent, (None, false)]);
 }
 
+/// A recorded stream names a subagent by the call that started it, its transcript by an id. The result of the call names both.
+#[test]
+fn a_subagent_in_a_stream_and_a_transcript_is_one() {
+    let call = r#"{"type":"tool_use","id":"toolu_1","name":"Task","input":{"subagent_type":"Explore"}}"#;
+    let record = |id: &str, parent: &str, content: &str| {
+        let message = format!(
+            r#"{{"id":"{id}","model":"m","content":[{content}],"usage":{{"input_tokens":5,"output_tokens":1}}}}"#
+        );
+        format!(
+            r#"{{"type":"assistant","session_id":"s","uuid":"r{id}","parent_tool_use_id":{parent},"message":{message}}}"#
+        )
+    };
+    // The transcript lacks a response of the subagent.
+    let of_agent = r#""toolu_1""#;
+    let stream =
+        [record("msg_1", "null", call), record("msg_2", of_agent, ""), record("msg_3", of_agent, "")].join("\n");
+    let result = r#"[{"type":"tool_result","tool_use_id":"toolu_1","content":"Done."}]"#;
+    let transcript = [
+        response(1, "msg_1", call, ""),
+        response(2, "msg_2", "", r#","isSidechain":true,"agentId":"a1""#),
+        user(6, result, r#","toolUseResult":{"agentId":"a1"}"#),
+    ]
+    .join("\n");
+    for logs in [[&stream, &transcript], [&transcript, &stream]] {
+        let tables = tables(&logs);
+        assert_eq!(tables.sessions[0].subagents, Some(1));
+        let starts: Vec<_> =
+            tables.events.iter().map(|row| (row.event.code.as_deref(), row.event.agent.as_deref())).collect();
+        assert_eq!(starts, [(Some("a1"), Some("Explore"))]);
+        let agents: Vec<_> = tables.turns.iter().map(|row| row.turn.agent_id.as_deref()).collect();
+        assert_eq!(agents, [None, Some("a1"), Some("a1")]);
+    }
+}
+
 /// Gemini CLI and Qwen Code list the prompts of all sessions of a project in one file.
 #[test]
 fn a_list_of_prompts_is_no_transcript() {

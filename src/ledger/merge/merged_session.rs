@@ -11,7 +11,7 @@ use crate::base::rows::Rows;
 use crate::ledger::duplicates::RowOrigin;
 use crate::ledger::part::SessionPart;
 use crate::ledger::totals::FileTotals;
-use crate::model::session::{CallStatus, Event, FileChange, Limit, Sign, ToolCall, TotalKind, Turn};
+use crate::model::session::{CallStatus, Event, EventKind, FileChange, Limit, Sign, ToolCall, TotalKind, Turn};
 
 /// One session with the rows of all its parts. Each row has the index of the first file that contains it.
 pub(in crate::ledger) struct MergedSession {
@@ -107,6 +107,8 @@ impl MergedSession {
             event.turn = new_turn(event.turn);
             if known.is_new_event(&event) {
                 self.events.push((source, event));
+            } else if event.kind == EventKind::Subagent {
+                self.merge_start(event);
             }
         }
         let limits = mem::take(&mut session.limits).into_iter().filter(|limit| known.is_new_limit(limit));
@@ -121,6 +123,15 @@ impl MergedSession {
             self.facts.fill_unknown(session);
         } else {
             self.facts.join(session, ending);
+        }
+    }
+
+    /// Adds what a copy of the start of a subagent states: only the log of its parent names the call and the type.
+    fn merge_start(&mut self, copy: Event) {
+        let mut starts = self.events.iter_mut().map(|(_, event)| event).filter(|it| it.kind == EventKind::Subagent);
+        if let Some(known) = starts.find(|it| it.key == copy.key && it.code == copy.code) {
+            known.call_id = known.call_id.take().or(copy.call_id);
+            known.agent = known.agent.take().or(copy.agent);
         }
     }
 

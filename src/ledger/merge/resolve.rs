@@ -8,6 +8,39 @@ use crate::base::text::{SharedStr, Symbol};
 use crate::ledger::renumber::NewIndexes;
 use crate::model::session::{Event, EventKind, ToolCall, Turn};
 
+/// Names subagents that a recording names by their call as their own logs do. One event of each remains.
+pub(super) fn name_agents_of_calls(session: &mut MergedSession) {
+    let starts = session.events.iter().map(|(_, event)| event).filter(|event| event.kind == EventKind::Subagent);
+    let is_by_call = |event: &Event| event.code.is_some() && event.code.as_deref() == event.call_id.as_deref();
+    let (by_call, by_id): (Vec<_>, Vec<_>) = starts.partition(|event| is_by_call(event));
+    if by_call.is_empty() || by_id.is_empty() {
+        return;
+    }
+    let mut ids: HashMap<SharedStr, Vec<Symbol>> = HashMap::default();
+    for event in by_id {
+        if let Some((call, id)) = event.call_id.clone().zip(event.code.clone()) {
+            ids.entry(call).or_default().push(id);
+        }
+    }
+    let types = by_call.iter().filter_map(|event| Some((event.call_id.clone()?, event.agent.clone()?)));
+    let types: HashMap<SharedStr, Symbol> = types.collect();
+    session.events.retain_mut(|(_, event)| {
+        let Some(call) = event.call_id.as_ref().filter(|_| event.kind == EventKind::Subagent) else { return true };
+        if is_by_call(event) {
+            return !ids.contains_key(call);
+        }
+        event.agent = event.agent.take().or_else(|| types.get(call).cloned());
+        true
+    });
+    session.facts.session.subagents.retain(|agent| !ids.contains_key(&**agent));
+    for (_, turn) in &mut session.turns {
+        // A call that starts several agents does not say which of them answered.
+        if let Some([id]) = turn.agent_id.as_deref().and_then(|agent| ids.get(agent)).map(Vec::as_slice) {
+            turn.agent_id = Some(id.clone());
+        }
+    }
+}
+
 /// Removes responses that only their caller reports, where the subagent's own log contains a response with the same
 /// prompt. See docs/accounting.md#subagents.
 pub(super) fn drop_echoes(session: &mut MergedSession) {

@@ -4,7 +4,9 @@ use std::mem;
 
 use super::limits::changes_of;
 use super::merged_session::MergedSession;
-use super::resolve::{drop_echoes, find_agent_types, find_turns_of_calls, find_turns_of_events, name_the_model};
+use super::resolve::{
+    drop_echoes, find_agent_types, find_turns_of_calls, find_turns_of_events, name_agents_of_calls, name_the_model,
+};
 use super::session_row::session_row;
 use crate::base::rows::Rows;
 use crate::ledger::totals::StatedTotals;
@@ -14,6 +16,7 @@ use crate::model::tables::{CallRow, ChangeRow, EventRow, Grain, LimitRow, Tables
 impl MergedSession {
     /// Adds the rows of the session to the tables.
     pub(in crate::ledger) fn add_to_tables(mut self, tables: &mut Tables) {
+        name_agents_of_calls(&mut self);
         drop_echoes(&mut self);
         find_turns_of_calls(&mut self);
         find_turns_of_events(&mut self.events, &self.calls);

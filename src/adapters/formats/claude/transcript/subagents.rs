@@ -17,11 +17,19 @@ impl Session {
         if OWN_AGENTS.iter().any(|own| agent_id.starts_with(own)) {
             return;
         }
-        if self.conversation.builder.session.subagents.insert(agent_id.into()) {
-            let event = self.conversation.builder.event(EventKind::Subagent, origin.at);
+        let builder = &mut self.conversation.builder;
+        if builder.session.subagents.insert(agent_id.into()) {
+            let event = builder.event(EventKind::Subagent, origin.at);
             event.key = Some(format!("agent {agent_id}").into());
             event.code = Some(agent_id.into());
             event.call_id = call_id.map(SharedStr::from);
+        } else if let Some(call_id) = call_id {
+            // Its own records, which do not name the call, may be before the result of the call.
+            let mut events = builder.session.events.iter_mut();
+            let start = events.find(|it| it.kind == EventKind::Subagent && it.code.as_deref() == Some(agent_id));
+            if let Some(start) = start.filter(|it| it.call_id.is_none()) {
+                start.call_id = Some(call_id.into());
+            }
         }
     }
 
