@@ -115,7 +115,7 @@ impl OwnTokens {
 }
 
 impl Total {
-    /// What the process spent since its total before.
+    /// What the process spent since its total before. Its parts are fields of the total, as earlier archives have only the first of them.
     pub fn own(&self) -> OwnTokens {
         OwnTokens { all: self.own, of_model: self.own_of_model, model: self.own_model.clone() }
     }

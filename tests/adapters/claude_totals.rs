@@ -212,6 +212,64 @@ fn sums_are_of_the_day_of_their_results() {
     assert_eq!(days(&tables(&[first, same_day]), "m"), [(5, Some(130), Some(60))]);
 }
 
+/// Responses without times are of the day of the next total in their file, whatever the files are named, and also if another file has
+/// only the first of the totals.
+#[test]
+fn responses_without_times_are_of_the_day_of_the_next_total() {
+    let first = [INIT.to_owned(), streamed("1", 100), dated("a", 5, (100, 40), &[("m", 100, 40)])].join("\n");
+    let second = [INIT.to_owned(), streamed("2", 30), dated("b", 6, (30, 20), &[("m", 130, 60)])].join("\n");
+    let both = [first.as_str(), &second].join("\n");
+    for logs in [vec![&both], vec![&first, &both], vec![&both, &first], vec![&first, &second], vec![&second, &first]] {
+        let tables = tables(&logs);
+        assert_eq!(counts(&tables), (Some(130), Some(60)), "{logs:?}");
+        let rests: Vec<_> = days(&tables, "m").into_iter().filter(|(day, ..)| *day > 0).collect();
+        assert_eq!(rests, [(5, Some(0), Some(39)), (6, Some(0), Some(19))], "{logs:?}");
+    }
+}
+
+/// The records of an array are on one line: times decide which total contains a response, and whether any does.
+#[test]
+fn records_on_one_line_are_ordered_by_time() {
+    let at = |day: u32, record: String| {
+        record.replace(r#""uuid""#, &format!(r#""timestamp":"2026-10-{day:02}T09:00:00Z","uuid""#))
+    };
+    let records = [
+        INIT.to_owned(),
+        at(5, streamed("1", 100)),
+        dated("a", 5, (100, 40), &[("m", 100, 40)]),
+        at(6, streamed("2", 30)),
+        dated("b", 6, (30, 20), &[("m", 130, 60)]),
+        at(7, streamed("3", 7)),
+    ];
+    for log in [records.join("\n"), format!("[{}]", records.join(","))] {
+        let tables = tables(&[&log]);
+        assert_eq!(counts(&tables), (Some(137), Some(61)), "{log}");
+        let expected = [
+            (5, Some(0), Some(39)),
+            (5, Some(100), Some(1)),
+            (6, Some(0), Some(19)),
+            (6, Some(30), Some(1)),
+            (7, Some(7), Some(1)),
+        ];
+        assert_eq!(days(&tables, "m"), expected, "{log}");
+    }
+}
+
+/// A process restores the totals of the process before it, which may have begun at 0 and be smaller than an earlier one.
+#[test]
+fn a_process_goes_on_from_the_latest_one() {
+    let large = dated("a", 5, (100, 40), &[("m", 100, 40)]);
+    let from_zero = dated("b", 6, (60, 30), &[("m", 60, 30)]);
+    let restored = dated("c", 7, (50, 20), &[("m", 110, 50)]);
+    let third = dated("d", 8, (5, 5), &[("m", 115, 55)]);
+    for logs in [vec![&large, &from_zero, &restored], vec![&restored, &from_zero, &large]] {
+        assert_eq!(counts(&tables(&logs)), (Some(210), Some(90)), "{logs:?}");
+    }
+    let logs = [large, from_zero, restored, third];
+    assert_eq!(counts(&tables(&logs)), (Some(215), Some(95)));
+    assert_eq!(counts(&tables(&[logs.join("\n")])), (Some(215), Some(95)));
+}
+
 /// A later process that spent less is no earlier state of one that spent more.
 #[test]
 fn a_later_process_is_not_contained_in_an_earlier_one() {

@@ -1,11 +1,11 @@
 //! Totals that logs state, against the responses: see docs/accounting.md#totals-against-turns.
 
 mod agents;
-mod last;
 mod matching;
 mod model_name;
 mod model_sum;
 mod others;
+mod places;
 mod processes;
 mod remainder;
 mod remainders;

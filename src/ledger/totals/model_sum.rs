@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
+use super::places::TotalPlaces;
 use super::remainder::Remainder;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -11,10 +13,10 @@ use crate::model::tables::TurnRow;
 
 /// The totals of one model in all processes of a session.
 pub(super) struct ModelSum {
-    /// Their sum, at the place of the first one.
+    /// Their sum, at the place of the last one.
     pub all: PlacedTotal,
-    /// Those of each record.
-    parts: BTreeMap<Place, PlacedTotal>,
+    /// Those of each process, or of each day of a process.
+    parts: Vec<PlacedTotal>,
 }
 
 /// A total of one model with its place.
@@ -31,70 +33,60 @@ pub(super) struct PlacedTotal {
     pub unassigned_cost: Option<f64>,
 }
 
-/// The index of a file, and a line.
-type Place = (usize, i64);
-
 /// A part of a sum that gets rows of its own, with the indexes of the responses that it contains.
 pub(super) type PartWithResponses<'a> = (Cow<'a, PlacedTotal>, Vec<usize>);
 
 impl ModelSum {
     /// A sum that begins with the first total of its model. `process` is the total of all models that contains it.
     pub fn new(source: usize, process: &Total, first: &ModelTotal) -> Self {
-        Self { all: PlacedTotal::new(source, process, first), parts: BTreeMap::new() }
+        Self { all: PlacedTotal::new(source, process, first), parts: Vec::new() }
     }
 
     /// Adds the model's total of a process.
     pub fn add(&mut self, source: usize, process: &Total, total: &ModelTotal, unassigned_cost: Option<f64>) {
-        let part = self.parts.entry((source, process.line));
-        part.or_insert_with(|| PlacedTotal::new(source, process, total)).add(total, unassigned_cost);
-        self.all.add(total, unassigned_cost);
+        let mut part = PlacedTotal::new(source, process, total);
+        part.add(total, unassigned_cost);
+        self.all.join(&part);
+        self.parts.push(part);
     }
 
     /// The parts that get rows of their own: one for each day, or the whole sum if the log does not show which of the responses each day
-    /// contains. `responses` are the indexes of those that the sum contains.
-    pub fn divide(&self, rows: &[TurnRow], responses: Vec<usize>) -> Vec<PartWithResponses<'_>> {
-        self.by_day(rows, &responses).unwrap_or_else(|| vec![(Cow::Borrowed(&self.all), responses)])
+    /// contains. `responses` are the indexes of those that the sum contains, `places` those of all totals of the session.
+    pub fn divide(&self, rows: &[TurnRow], responses: Vec<usize>, places: &TotalPlaces) -> Vec<PartWithResponses<'_>> {
+        self.by_day(rows, &responses, places).unwrap_or_else(|| vec![(Cow::Borrowed(&self.all), responses)])
     }
 
-    fn by_day(&self, rows: &[TurnRow], responses: &[usize]) -> Option<Vec<PartWithResponses<'_>>> {
-        let mut by_time = Vec::with_capacity(self.parts.len());
-        for (place, part) in &self.parts {
-            by_time.push((part.occurred_at?, *place));
+    fn by_day(
+        &self,
+        rows: &[TurnRow],
+        responses: &[usize],
+        places: &TotalPlaces,
+    ) -> Option<Vec<PartWithResponses<'_>>> {
+        let mut days: BTreeMap<i32, PartWithResponses<'_>> = BTreeMap::new();
+        for part in &self.parts {
+            match days.entry(part.occurred_at?.day()) {
+                Entry::Vacant(day) => {
+                    day.insert((Cow::Borrowed(part), Vec::new()));
+                }
+                Entry::Occupied(mut day) => day.get_mut().0.to_mut().join(part),
+            }
         }
-        by_time.sort_unstable();
-        let day = |(time, _): &(Time, Place)| time.day();
-        if by_time.first().map(day) == by_time.last().map(day) {
+        if days.len() < 2 {
             return None;
         }
-        let mut own: BTreeMap<Place, Vec<usize>> = BTreeMap::new();
         for index in responses {
             let row = rows.get(*index)?;
-            let in_file = self.parts.range((row.source, row.turn.line)..=(row.source, i64::MAX)).next();
-            let place = in_file.map(|(place, _)| *place).or_else(|| {
-                let time = row.turn.occurred_at?;
-                let next = by_time.partition_point(|(end, _)| *end < time);
-                by_time.get(next).map(|(_, place)| *place)
-            });
-            own.entry(place?).or_default().push(*index);
+            let day = places.next_day(row).or_else(|| self.next_day(row.turn.occurred_at?))?;
+            days.range_mut(day..).next()?.1.1.push(*index);
         }
-        let of_day = |records: &[(Time, Place)]| {
-            let mut of_day: Option<PartWithResponses<'_>> = None;
-            for (_, place) in records {
-                let part = self.parts.get(place)?;
-                let mut responses = own.remove(place).unwrap_or_default();
-                match &mut of_day {
-                    Some((sum, all)) => {
-                        sum.to_mut().join(part);
-                        all.append(&mut responses);
-                    }
-                    None => of_day = Some((Cow::Borrowed(part), responses)),
-                }
-            }
-            of_day.filter(|(part, own)| part.can_contain(|| turns(rows, own)))
-        };
-        let days = by_time.chunk_by(|a, b| day(a) == day(b)).map(of_day).collect::<Option<Vec<_>>>()?;
-        let days: Vec<_> = days.into_iter().filter(|(part, own)| !part.is_zero() || !own.is_empty()).collect();
-        (!days.is_empty()).then_some(days)
+        let days: Vec<_> = days.into_values().filter(|(part, own)| !part.is_zero() || !own.is_empty()).collect();
+        let are_possible = days.iter().all(|(part, own)| part.can_contain(|| turns(rows, own)));
+        (are_possible && !days.is_empty()).then_some(days)
+    }
+
+    /// The day of the first total after a time.
+    fn next_day(&self, time: Time) -> Option<i32> {
+        self.parts.iter().filter_map(|part| part.occurred_at).filter(|end| *end >= time).min().map(Time::day)
     }
 }
 
@@ -119,8 +111,11 @@ impl PlacedTotal {
         self.unassigned_cost = add_money(self.unassigned_cost, unassigned_cost);
     }
 
-    /// Adds another sum.
+    /// Adds another sum. The place is that of the later one.
     fn join(&mut self, other: &Self) {
+        if other.occurred_at >= self.occurred_at {
+            (self.source, self.line, self.occurred_at) = (other.source, other.line, other.occurred_at);
+        }
         for total in other.by_provider.values() {
             self.add(total, None);
         }

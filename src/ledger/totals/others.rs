@@ -5,14 +5,19 @@ use std::collections::BTreeSet;
 
 use foldhash::HashMap;
 
-use super::last::LastTotals;
+use super::places::TotalPlaces;
 use super::processes::Process;
 use crate::model::session::Tokens;
 use crate::model::tables::{Grain, TurnRow};
 
 /// Marks the responses that the totals of recorded processes do not contain, where together they are too many: the runtime's own file
 /// has those of all processes. `recorded` are the files with such a total, each with the index of a row that it contains.
-pub(super) fn mark_others(rows: &mut [TurnRow], recorded: &[(usize, usize)], processes: &[Process], last: &LastTotals) {
+pub(super) fn mark_others(
+    rows: &mut [TurnRow],
+    recorded: &[(usize, usize)],
+    processes: &[Process],
+    places: &TotalPlaces,
+) {
     let total: Tokens = processes.iter().map(|process| process.last().tokens()).sum();
     // Most sessions have no such totals.
     if total.total().is_none() {
@@ -20,7 +25,7 @@ pub(super) fn mark_others(rows: &mut [TurnRow], recorded: &[(usize, usize)], pro
     }
     let covers_subagents = processes.iter().all(|process| process.last().covers_subagents);
     let is_covered =
-        |row: &TurnRow| row.grain == Grain::Turn && last.cover(row) && (covers_subagents || !row.turn.is_subagent);
+        |row: &TurnRow| row.grain == Grain::Turn && places.cover(row) && (covers_subagents || !row.turn.is_subagent);
     let covered: BTreeSet<usize> =
         rows.iter().enumerate().filter(|(_, row)| is_covered(row)).map(|(index, _)| index).collect();
     let is_contained = |rows: &[TurnRow], indexes: &BTreeSet<usize>| {

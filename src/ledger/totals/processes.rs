@@ -70,24 +70,30 @@ pub(super) fn add_result(processes: &mut Vec<Process>, source: usize, result: To
 }
 
 /// Joins processes with those that restored their totals and went on from them: see docs/accounting.md#restored-totals. Each process
-/// goes on from at most one, the largest whose totals it can contain, and no two from the same one.
+/// goes on from at most one, the latest whose totals it can contain, and no two from the same one. Without times it is the largest.
 pub(super) fn join_restored(processes: Vec<Process>) -> Vec<Process> {
     let sizes: Vec<Option<i64>> = processes.iter().map(|process| process.last().tokens().total()).collect();
     let size = |index: &usize| sizes.get(*index).copied().flatten();
+    let time = |index: &usize| processes.get(*index).and_then(|process| process.last().occurred_at);
     let mut by_size: Vec<usize> = (0..processes.len()).collect();
     by_size.sort_by_key(|index| (Reverse(size(index)), *index));
+    let mut by_time = by_size.clone();
+    by_time.sort_by_key(|index| Reverse(time(index)));
     // For each process, the one that restored its totals.
     let mut restored: BTreeMap<usize, usize> = BTreeMap::new();
-    for (place, index) in by_size.iter().enumerate() {
+    for index in &by_size {
         let Some(process) = processes.get(*index).filter(|process| process.shows_own()) else { continue };
         let goes_on_from = |other: &&usize| {
             let Some(earlier) = processes.get(**other) else { return false };
-            // Processes of one file are in their order.
+            // Processes of one file are in their order. No two processes go on from each other.
             let is_before = earlier.source() != process.source() || *other < index;
-            is_before && size(other) > Some(0) && process.goes_on_from(earlier.last())
+            let is_smaller = (Reverse(size(other)), *other) > (Reverse(size(index)), index);
+            is_before && is_smaller && size(other) > Some(0) && process.goes_on_from(earlier.last())
         };
-        let mut smaller = by_size.iter().skip(place + 1).filter(|other| !restored.contains_key(*other));
-        restored.extend(smaller.find(goes_on_from).map(|earlier| (*earlier, *index)));
+        let order = if time(index).is_some() { &by_time } else { &by_size };
+        let after = order.iter().skip_while(|other| *other != index).skip(1);
+        let mut others = after.filter(|other| !restored.contains_key(*other));
+        restored.extend(others.find(goes_on_from).map(|earlier| (*earlier, *index)));
     }
     let mut joined: Vec<Option<Process>> = processes.into_iter().map(Some).collect();
     // The smallest first: it may be part of another one that was restored.

@@ -16,7 +16,7 @@ impl StatedTotals {
             && !self.is_minimum
             && self.models.values().any(|sum| sum.all.total.tokens.total().is_some())
             && (self.covers_subagents || session.subagents.is_empty())
-            && turns.iter().all(|row| row.grain == Grain::Session || self.last.cover(row))
+            && turns.iter().all(|row| row.grain == Grain::Session || self.places.cover(row))
     }
 
     /// Adds a row for what each total contains beyond the responses in `rows`. Returns whether the responses contain
@@ -33,7 +33,7 @@ impl StatedTotals {
         for (total, sum) in self.models.values().enumerate() {
             let is_of_total = |(_, found): &(_, &Match)| found.total() == Some(total);
             let matched = (0..).zip(&matches).filter(is_of_total).map(|(index, _)| index).collect();
-            for (part, own) in sum.divide(rows, matched) {
+            for (part, own) in sum.divide(rows, matched, &self.places) {
                 is_conflict |= add_remainder(&part, &own, rows, session_index, session);
             }
         }
@@ -51,7 +51,7 @@ impl StatedTotals {
             model: row.turn.model.as_deref().map(canonical),
             has_tokens: row.turn.tokens.get().total().unwrap_or(0) > 0,
             is_of_covered_agent: self.covers_subagents || !row.turn.is_subagent,
-            is_before_last_total: self.last.cover(row),
+            is_before_last_total: self.places.cover(row),
         };
         let responses: Vec<Response> = rows.iter().map(response).collect();
         let names = TotalNames { all: self.models.keys().collect(), in_files: &self.names_in_files };

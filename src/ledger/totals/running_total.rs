@@ -1,5 +1,7 @@
 //! The running total of a process, divided by the days on which the log states it.
 
+use std::cmp::Reverse;
+
 use crate::base::time::Time;
 use crate::model::session::{AgentTotal, ModelTotal, NEGLIGIBLE_USD, Tokens, Total};
 
@@ -39,9 +41,8 @@ impl RunningTotal {
 
     /// What was spent until the last total of each day, since the one before. Their sum is the last total.
     pub fn of_days(mut self) -> Vec<(usize, Total)> {
-        self.earlier.sort_by(|(a_source, a), (b_source, b)| {
-            (a.occurred_at, a.line, a_source).cmp(&(b.occurred_at, b.line, b_source))
-        });
+        // Of copies of a total, that of the first file is the last one here, and counts.
+        self.earlier.sort_by_key(|(source, total)| (total.occurred_at, total.line, Reverse(*source)));
         let mut days: Vec<(usize, Total)> = Vec::new();
         for (source, total) in self.earlier {
             let before = days.iter().rev().map(|(_, before)| before).find(|before| day(before) < day(&total));

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::{HashMap, HashSet, HashSetExt as _};
 
-use super::last::LastTotals;
 use super::matching::ModelName;
 use super::model_name::canonical;
 use super::model_sum::ModelSum;
 use super::others::mark_others;
+use super::places::TotalPlaces;
 use super::processes::{Process, add_result, join_captures, join_restored, join_saved};
 use super::running_total::RunningTotal;
 use super::saved::{join_recorded, last_of_processes};
@@ -37,7 +37,7 @@ pub(in crate::ledger) struct StatedTotals {
     pub(super) is_sum_of_counts: bool,
     /// Whether a total may be less than was spent.
     pub(in crate::ledger) is_minimum: bool,
-    pub(super) last: LastTotals,
+    pub(super) places: TotalPlaces,
 }
 
 /// The totals that a file of a session states.
@@ -125,16 +125,19 @@ impl StatedTotals {
                     }
                 }
             }
+            totals.places.end_file(source, ended_at);
             let last = processes_of_file.pop().map(|last| last.ended_at(ended_at));
             for process in processes_of_file.into_iter().chain(last) {
                 join_captures(&mut processes, process);
             }
         }
+        // A recorded process is part of the saved total that contains it, a process of the one that restored its totals, and what the
+        // remaining saved totals contain is part of the processes that went on from them.
         let mut saved = last_of_processes(saved, rows);
         let processes = join_restored(join_recorded(processes, &mut saved));
         let (processes, saved) = join_saved(processes, saved);
         if saved.is_empty() {
-            mark_others(rows, recorded, &processes, &totals.last);
+            mark_others(rows, recorded, &processes, &totals.places);
         }
         for process in processes {
             totals.add_process(process.total);
@@ -160,7 +163,7 @@ impl StatedTotals {
 
     /// Adds the place of a total and the names of its models.
     fn add_place(&mut self, source: usize, total: &Total) {
-        self.last.add(source, total);
+        self.places.add(source, total);
         let names = total.models.iter().map(|model| model.model.as_deref().map(canonical));
         self.names_in_files.entry(source).or_default().extend(names);
     }
