@@ -69,8 +69,24 @@ fn a_log_with_records_in_rejected_lines_is_not_exact() {
     assert_eq!(totals(&tables), [("t1", Usage::Exact, Some(107))]);
     let (_, tables) = read(&format!("{}\n{TIME}{}\n{}", log.join("\n"), CODEX[4], CODEX[6]));
     assert_eq!(totals(&tables), [("t1", Usage::LowerBound, Some(107))]);
-    let (_, tables) = read(&format!("{}\n{TIME}Done\n", log.join("\n")));
-    assert_eq!(totals(&tables), [("t1", Usage::Exact, Some(107))]);
+    let own_log = r#"{"time":"2026-10-19T09:00:00Z","level":"info","msg":"Started."}"#;
+    for (rest, expected) in [
+        ("Done", Usage::Exact),
+        ("{}", Usage::Exact),
+        ("{\"type\":\"turn", Usage::Exact),
+        (own_log, Usage::Exact),
+        (r#"{"level":"info","usage":{"input_tokens":5}}"#, Usage::LowerBound),
+        (r#"{"type":"system","level":"info"}"#, Usage::LowerBound),
+        // The beginnings of records of Claude, of Codex' own files and of OpenHands.
+        (r#"{"parentUuid":null,"isSidechain":false,"type":"user"}"#, Usage::LowerBound),
+        (r#"{"timestamp":"2026-10-19T09:00:00.000Z","type":"session_meta","payload":{}}"#, Usage::LowerBound),
+        (r#"{"id":0,"timestamp":"2026-10-19T09:00:00","action":"run","args":{}} "#, Usage::LowerBound),
+        (r#"{ "type" : "turn.started" }"#, Usage::LowerBound),
+    ] {
+        let (source, tables) = read(&format!("{}\n{TIME}{rest}\n", log.join("\n")));
+        assert_eq!(totals(&tables), [("t1", expected, Some(107))], "{rest}");
+        assert_eq!(source.health.rejected_lines(), 1, "{rest}");
+    }
 }
 
 const CLAUDE: [&str; 3] = [

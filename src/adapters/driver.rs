@@ -3,6 +3,8 @@
 //! The caller owns the loop. Between two steps it does what depends on the progress: it hashes the bytes that were read,
 //! releases their memory, stores the sessions that are complete, and starts a second thread for a large log.
 
+use std::mem;
+
 use foldhash::{HashSet, HashSetExt as _};
 
 use crate::adapters::described::{self, UserFormat};
@@ -212,9 +214,10 @@ impl<'a> Driver<'a> {
             while records.step().is_some() {}
             let more = records.finish().unwrap_or_default();
             // Some unknown records may not have been kept.
-            health.unknown_records -= kept - more.health.unknown_records;
-            more.health.rejects.into_iter().for_each(|reject| health.add(reject));
-            more.health.unknown_types.into_iter().for_each(|it| unknown::add(&mut health.unknown_types, it));
+            let mut losses = more.health;
+            health.unknown_records -= kept - losses.unknown_records;
+            mem::take(&mut losses.unknown_types).into_iter().for_each(|it| unknown::add(&mut health.unknown_types, it));
+            health.add_losses(losses);
             sessions.extend(more.sessions);
             counted.extend(more.counted);
             unread = more.unknown;

@@ -271,7 +271,7 @@ impl FileJob<'_> {
         source.format = parsed.format.map(str::to_owned);
         if parsed.format.is_none() {
             // A file that no format claims has no records to lose.
-            source.health.rejects.clear();
+            source.health.clear_losses();
         }
         if options.content == retention::Retention::None {
             // A line that cannot be parsed may contain a part of the conversation.

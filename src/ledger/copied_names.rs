@@ -16,9 +16,10 @@ pub(super) fn name_copies(sessions: &mut Sessions) {
     let mut requests: HashSet<SharedStr> = HashSet::default();
     let mut copies = Copies::default();
     for turn in sessions.values().flatten().flat_map(|part| &part.session.turns) {
-        let record = turn.details.as_ref().and_then(|details| details.record);
-        if let Some((record, name)) = record.zip(turn.identity.global()) {
-            copies.join(*names.entry(record).or_insert(name), name);
+        if let (Some(details), Some(name)) = (&turn.details, turn.identity.global()) {
+            for other in details.names() {
+                copies.join(*names.entry(other).or_insert(name), name);
+            }
         }
         requests.extend(request_alone(turn).cloned());
     }

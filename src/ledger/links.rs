@@ -3,7 +3,7 @@
 use super::joins;
 use crate::model::delegation::link_of_start;
 use crate::model::id_hash::{IdHash, link};
-use crate::model::session::{EventKind, Identity, SessionResult};
+use crate::model::session::{Details, EventKind, Identity, SessionResult};
 use crate::model::source::Source;
 use crate::model::trial::whole;
 
@@ -27,7 +27,8 @@ pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[
         let prompts = session.prompts.iter().chain(session.prompt_candidates.values());
         let identities = session.turns.iter().map(|turn| &turn.identity).chain(prompts).chain(&session.answers);
         links.extend(identities.filter_map(link_of));
-        links.extend(session.turns.iter().filter_map(|turn| Some(turn.details.as_ref()?.record?.link())));
+        let details = session.turns.iter().filter_map(|turn| turn.details.as_deref());
+        links.extend(details.flat_map(Details::names).map(IdHash::link));
         // Copies of a history begin with its first response. Other ids than those of the provider may be masked.
         let first_request = session.turns.iter().find_map(|turn| turn.request_id.as_deref());
         links.extend(first_request.filter(|id| id.starts_with("req_")).map(|id| link("request", id)));

@@ -53,6 +53,9 @@ pub struct Reject {
     pub first_line: i64,
     /// The beginning of that line, without control characters.
     pub example: String,
+    /// The last of these lines: several parts of one line are one line.
+    #[serde(default)]
+    pub last_line: i64,
 }
 
 /// The number of records that were read from a log, and losses.
@@ -71,25 +74,41 @@ pub struct Health {
     pub unknown_types: Vec<UnknownType>,
     /// If there are any, the newest version of the runtime among the sessions of the log.
     pub runtime_version: Option<String>,
+    /// How often a line is in `rejects` for one more reason.
+    pub more_reasons: i64,
 }
 
 impl Health {
-    /// Counts a loss in the line `number`, whose text is `bytes`.
+    /// Counts a loss in the line `number`, whose text is `bytes`. The line counts once for each reason.
     pub fn reject(&mut self, reason: Reason, number: i64, bytes: &[u8]) {
-        if let Some(reject) = self.rejects.iter_mut().find(|it| it.reason == reason) {
-            reject.lines += 1;
-        } else {
-            self.rejects.push(Reject { reason, lines: 1, first_line: number, example: example(bytes) });
-            self.rejects.sort_by_key(|it| it.reason);
+        let is_known = self.rejects.iter().any(|it| it.last_line == number);
+        match self.rejects.iter_mut().find(|it| it.reason == reason) {
+            Some(known) if known.last_line == number => return,
+            Some(known) => {
+                known.lines += 1;
+                known.last_line = number;
+            }
+            None => {
+                let example = example(bytes);
+                self.rejects.push(Reject { reason, lines: 1, first_line: number, example, last_line: number });
+                self.rejects.sort_by_key(|it| it.reason);
+            }
         }
+        self.more_reasons += i64::from(is_known);
     }
 
-    /// Adds the losses of another reader of the same log.
-    pub fn add(&mut self, other: Reject) {
+    /// Adds the losses of another reader of the same log, which read other lines.
+    pub fn add_losses(&mut self, other: Self) {
+        self.more_reasons += other.more_reasons;
+        other.rejects.into_iter().for_each(|reject| self.add(reject));
+    }
+
+    fn add(&mut self, other: Reject) {
         match self.rejects.iter_mut().find(|it| it.reason == other.reason) {
             None => self.rejects.push(other),
             Some(own) => {
                 own.lines += other.lines;
+                own.last_line = own.last_line.max(other.last_line);
                 if other.first_line < own.first_line {
                     (own.first_line, own.example) = (other.first_line, other.example);
                 }
@@ -98,9 +117,15 @@ impl Health {
         self.rejects.sort_by_key(|it| it.reason);
     }
 
-    /// Lines that were rejected whole or in part.
+    /// Forgets all losses.
+    pub fn clear_losses(&mut self) {
+        self.rejects.clear();
+        self.more_reasons = 0;
+    }
+
+    /// Lines that were rejected whole or in part, each once.
     pub fn rejected_lines(&self) -> i64 {
-        self.rejects.iter().map(|it| it.lines).sum()
+        self.rejects.iter().map(|it| it.lines).sum::<i64>() - self.more_reasons
     }
 }
 
@@ -125,5 +150,27 @@ mod tests {
         let first = &health.rejects[0];
         assert_eq!((first.reason, first.lines, first.first_line), (Reason::NotJson, 2, 2));
         assert!(first.example.starts_with("[31mredé") && first.example.chars().count() == EXAMPLE);
+    }
+
+    #[test]
+    fn a_line_is_one_line_for_each_reason() {
+        let mut health = Health::default();
+        for (reason, line) in [
+            (Reason::NotJson, 1),
+            (Reason::CutShort, 3),
+            (Reason::CutShort, 3),
+            (Reason::NotJson, 3),
+            (Reason::CutShort, 3),
+            (Reason::CutShort, 4),
+        ] {
+            health.reject(reason, line, b"{");
+        }
+        let mut other = Health::default();
+        other.reject(Reason::BadNumber, 7, b"{");
+        other.reject(Reason::NoUsage, 7, b"{");
+        health.add_losses(other);
+        let lines: Vec<_> = health.rejects.iter().map(|it| (it.reason, it.lines)).collect();
+        assert_eq!(lines, [(Reason::NotJson, 2), (Reason::CutShort, 2), (Reason::BadNumber, 1), (Reason::NoUsage, 1)]);
+        assert_eq!(health.rejected_lines(), 4);
     }
 }

@@ -113,12 +113,19 @@ pub struct Details {
     pub record: Option<IdHash>,
     /// Whether it is a part of another response, as the answer of an advisor.
     pub is_part: bool,
+    /// A name of the response of a review: equal in the log of the reviewer and in that of the thread which started it.
+    pub review: Option<IdHash>,
 }
 
 impl Details {
+    /// The names of the response besides its identity.
+    pub fn names(&self) -> impl Iterator<Item = IdHash> {
+        self.record.into_iter().chain(self.review)
+    }
+
     /// Fills in what is unknown so far.
     pub fn fill(&mut self, other: Self) {
-        let Self { skill, plugin, agent_type, command, cache_miss_reason, record, is_part } = other;
+        let Self { skill, plugin, agent_type, command, cache_miss_reason, record, is_part, review } = other;
         // A plugin belongs to its skill or agent.
         if self.skill.is_none() && self.plugin.is_none() {
             self.plugin = plugin;
@@ -129,6 +136,7 @@ impl Details {
         self.cache_miss_reason = self.cache_miss_reason.take().or(cache_miss_reason);
         self.record = self.record.or(record);
         self.is_part |= is_part;
+        self.review = self.review.or(review);
     }
 }
 

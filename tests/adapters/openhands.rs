@@ -501,6 +501,37 @@ fn a_response_before_1_states_its_usage() {
     assert_eq!(turns[0].1, [Some(900), Some(30), None, None]);
 }
 
+/// The first running total contains the usage that responses before it stated, also if their events list no metrics.
+#[test]
+fn the_first_running_total_contains_earlier_usage() {
+    let run = r#""action":"run","args":{"command":"ls"}"#;
+    let usage = |prompt: i64| format!(r#"{{"prompt_tokens":{prompt},"completion_tokens":{}}}"#, prompt / 100);
+    let total = |prompt: i64| {
+        let tokens = format!(r#""prompt_tokens":{prompt},"completion_tokens":{}"#, prompt / 100);
+        format!(r#""llm_metrics":{{"accumulated_cost":0.1,"accumulated_token_usage":{{{tokens}}}}}"#)
+    };
+    let listed = r#""llm_metrics":{"accumulated_cost":0.1,"token_usages":[{"prompt_tokens":1000,"completion_tokens":10,"response_id":"r1"}]}"#;
+    let prompt = r#"{"id":0,"timestamp":"2026-11-20T10:00:00.000000","source":"user","action":"message","args":{"content":"Go"}}"#;
+    let first = |rest: &str| event_before_1(1, &format!("{}{rest},{run}", repeated("c1", "r1", &usage(1000))));
+    let second = |call: &str, id: &str, prompt: i64| {
+        event_before_1(2, &format!("{},{},{run}", repeated(call, id, &usage(2000)), total(prompt)))
+    };
+    let third = event_before_1(3, &format!("{},{},{run}", repeated("c3", "r3", &usage(4000)), total(7000)));
+    let cases = [
+        ("without metrics", vec![first(""), second("c2", "r2", 3000), third.clone()], vec![1000, 2000, 4000]),
+        ("a list", vec![first(&format!(",{listed}")), second("c2", "r2", 3000), third], vec![1000, 2000, 4000]),
+        ("another call of the response", vec![first(""), second("c2", "r1", 1000)], vec![1000]),
+    ];
+    for (name, events, expected) in cases {
+        let log = format!("[{prompt},{}]", events.join(","));
+        // What is left of the total follows the turns.
+        let (turns, count, _, certainty) = responses_before_1(&log);
+        let input: Vec<_> = turns.iter().take(expected.len()).filter_map(|(_, tokens)| tokens[0]).collect();
+        assert_eq!((input, count), (expected.clone(), i64::try_from(expected.len()).ok()), "{name}");
+        assert_ne!(certainty, "conflict", "{name}");
+    }
+}
+
 /// The sum shows that the prompts contain what was read from the cache, and not what was written to it.
 #[test]
 fn prompts_can_contain_reads_but_not_writes() {

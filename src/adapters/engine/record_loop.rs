@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, Receiver};
 use foldhash::HashSet;
 
 use super::api::{Context, Fold, Folded, LineSource, LoopInput, RecordErrors, RecordKind, RecordLoop};
-use super::unknown::unknown_type;
-use crate::base::log_prefix::without_prefix;
+use super::unknown::{may_be_record, unknown_type};
+use crate::base::log_prefix::{begins_object, without_prefix};
 use crate::json;
 use crate::json::lines::Line;
 use crate::model::health::{Health, Reason};
@@ -235,13 +235,15 @@ impl<'a, F: Fold> FoldState<'a, F> {
         }
     }
 
-    /// Counts a line that is not a record. One that contains a record after a time or a level may have counts, or begin a session.
+    /// Counts a line that is not a record. One that contains a record after a time or a level may have counts, or begin a session, unless
+    /// the record is that of the line before.
     #[cold]
     fn add_rejected(&mut self, line: Line<'a>, error: json::Error) {
         self.health.reject(reason(line.bytes, error), line.number, line.bytes);
-        let is_record = |rest: &&[u8]| rest.starts_with(b"{\"type\":") && json::value_end(rest, 0) == Ok(rest.len());
-        let record = without_prefix(line.bytes).filter(is_record);
-        if let Some(bytes) = record.filter(|record| *record != self.previous) {
+        let is_record =
+            |rest: &&[u8]| begins_object(rest) && json::value_end(rest, 0) == Ok(rest.len()) && may_be_record(rest);
+        let record = without_prefix(line.bytes).map(<[u8]>::trim_ascii).filter(is_record);
+        if let Some(bytes) = record.filter(|record| *record != self.previous.trim_ascii()) {
             self.add_counted(Line { bytes, ..line });
         }
     }

@@ -22,6 +22,9 @@ pub(crate) const WRAPPERS: &[&str] = &["data", "message", "msg"];
 pub const DATA: &[&str] =
     &["input", "arguments", "args", "parameters", "properties", "schema", "inputSchema", "input_schema"];
 
+/// Members that programs write into each entry of their own logs: how important it is.
+const LEVELS: &[&str] = &["level", "lvl", "levelname", "severity"];
+
 /// The longest name of a type, in bytes.
 const LONGEST: usize = 120;
 
@@ -68,6 +71,14 @@ pub fn contents_of(record: &[u8]) -> Contents {
     let mut contents = Contents::default();
     examine(Raw(record), Around::Other, 0, &mut contents);
     contents
+}
+
+/// Whether an object in the output of a program may be a record of an agent's log. Formats have few names in common, so that any object
+/// may be one that has members. An entry of a program's own log has a level, and neither a type nor counts.
+pub(crate) fn may_be_record(object: &[u8]) -> bool {
+    let members = members(Raw(object)).0;
+    let has = |names: &[&str]| members.iter().any(|(key, _)| names.contains(&key.as_ref()));
+    !members.is_empty() && (!has(LEVELS) || has(&["type"]) || contents_of(object).has_counts)
 }
 
 /// The unknown records of one type of which `line` is the only one.

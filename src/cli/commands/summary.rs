@@ -47,7 +47,7 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
     let Ingested { files, written, progress, time, .. } = run;
     let mut statuses: BTreeMap<&str, usize> = BTreeMap::new();
     let mut reasons: BTreeMap<&str, i64> = BTreeMap::new();
-    let (mut unknown, mut unchanged) = (0, 0);
+    let (mut rejected, mut unknown, mut unchanged) = (0, 0, 0);
     for (path, source) in written.sources() {
         if !files.is_read(path) {
             if !files.is_unchanged(path) {
@@ -56,6 +56,7 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
             unchanged += 1;
         }
         *statuses.entry(source.status.as_str()).or_default() += 1;
+        rejected += source.rejected_lines();
         unknown += source.unknown_records;
         for (reason, lines) in &source.rejects {
             *reasons.entry(reason.as_str()).or_default() += lines;
@@ -69,7 +70,6 @@ pub fn summary(archive: &Archive, run: &Ingested, settings: &Settings) -> bool {
     let count: usize = statuses.values().sum();
     line("files", &grouped(count), &format!("{}{unchanged}", counts(&statuses)));
     line("bytes", &size(bytes), &format!("in {seconds:.2} s{}", rate(bytes, seconds)));
-    let rejected: i64 = reasons.values().sum();
     line("rejected", &counted(rejected, "line"), &counts(&reasons));
     if unknown > 0 {
         line("unknown", &counted(unknown, "record"), "of types that no adapter knows");
@@ -128,7 +128,9 @@ pub struct Losses {
     unreadable: usize,
     /// The first unreadable file by its path, with the reason.
     first: Option<(String, Option<String>)>,
-    /// Rejected lines by their reasons.
+    /// Rejected lines.
+    rejected: i64,
+    /// The same by their reasons, of which a line can have several.
     reasons: BTreeMap<&'static str, i64>,
 }
 
@@ -143,15 +145,17 @@ impl Losses {
     /// Adds those of a log.
     pub fn add(&mut self, source: &Source) {
         let rejects = source.health.rejects.iter().map(|reject| (reject.reason, reject.lines));
-        self.add_parts(&source.path, source.status, source.message.as_deref(), rejects);
+        let lines = source.health.rejected_lines();
+        self.add_parts(&source.path, source.status, source.message.as_deref(), lines, rejects);
     }
 
-    /// Adds those of a log, by its path, its status with the reason, and its rejected lines.
+    /// Adds those of a log, by its path, its status with the reason, and its rejected lines, all and by their reasons.
     pub fn add_parts(
         &mut self,
         path: &str,
         status: SourceStatus,
         message: Option<&str>,
+        rejected: i64,
         rejects: impl Iterator<Item = (Reason, i64)>,
     ) {
         self.files += 1;
@@ -162,6 +166,7 @@ impl Losses {
                 self.first = Some((path.to_owned(), message.map(str::to_owned)));
             }
         }
+        self.rejected += rejected;
         for (reason, lines) in rejects {
             *self.reasons.entry(reason.as_str()).or_default() += lines;
         }
@@ -173,10 +178,9 @@ impl Losses {
             complain_of_unreadable(self.unreadable, path, reason.as_deref());
         }
         if !self.reasons.is_empty() {
-            let rejected: i64 = self.reasons.values().sum();
             complain(format_args!(
                 "{} rejected ({}); `{health}` lists the files",
-                counted(rejected, "line"),
+                counted(self.rejected, "line"),
                 counts(&self.reasons)
             ));
         }

@@ -178,11 +178,11 @@ impl View<'_> {
     fn state_losses(&mut self, run: &Ingested) {
         let mut losses = Losses::default();
         for (path, source) in run.written.sources() {
-            let lines: i64 = source.rejects.iter().map(|(_, lines)| lines).sum();
+            let lines = source.rejected_lines();
             let lost = (source.status != SourceStatus::Unreadable).then_some(lines);
             let is_known = self.lost.get(path).copied().unwrap_or(Some(0)) == lost;
             if !is_known && (run.files.is_read(path) || run.files.is_unchanged(path)) {
-                losses.add_parts(path, source.status, None, source.rejects.iter().copied());
+                losses.add_parts(path, source.status, None, lines, source.rejects.iter().copied());
                 self.lost.insert(path.to_owned(), lost);
             }
         }

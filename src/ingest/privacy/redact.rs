@@ -145,7 +145,7 @@ fn redact_turn(turn: &mut Turn) {
     } = turn;
     agent.iter_mut().for_each(redact_text);
     if let Some(details) = details {
-        let Details { skill, plugin, agent_type, command, cache_miss_reason: _, record: _, is_part: _ } =
+        let Details { skill, plugin, agent_type, command, cache_miss_reason: _, record: _, is_part: _, review: _ } =
             &mut **details;
         [skill, plugin, agent_type, command].into_iter().flatten().for_each(redact_text);
     }

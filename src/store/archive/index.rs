@@ -43,6 +43,9 @@ pub struct IndexEntry {
     /// Which [`PlaceKinds`] its facts may know. Those of earlier archives may know any.
     #[serde(default = "all_places")]
     known_places: u8,
+    /// How often a line is in `rejects` for one more reason.
+    #[serde(default)]
+    more_reasons: i64,
 }
 
 /// Where the facts of a source are stored in a generation.
@@ -75,7 +78,13 @@ impl IndexEntry {
             facts: FactsPlace::default(),
             has_verdicts: !source.verdicts.is_empty(),
             known_places: if has_spilled_sessions { all_places() } else { PlaceKinds::known(&source.sessions).bits() },
+            more_reasons: source.health.more_reasons,
         }
+    }
+
+    /// Lines that were lost whole or in part, each once.
+    pub fn rejected_lines(&self) -> i64 {
+        self.rejects.iter().map(|(_, lines)| lines).sum::<i64>() - self.more_reasons
     }
 
     /// Whether its facts may know where sessions ran that lack it.

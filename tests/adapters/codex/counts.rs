@@ -272,9 +272,16 @@ fn calls_distinguish_responses_of_tasks_without_unique_ids() {
     assert_eq!(inputs(&[&child("b", "e"), &child("c", "f")]), [row("b"), row("c")]);
 }
 
+/// Adds the two responses of a review, with records of their own or without.
+fn reviewed(log: Log, has_records: bool) -> Log {
+    let recorded = |log: Log, id, own| if has_records { log.recorded(id, own) } else { log };
+    let first = recorded(log, "r1", (300, 6)).counted((300, 6), (300, 6)).counted((300, 6), (300, 6));
+    recorded(first, "r2", (400, 10)).counted((700, 16), (400, 10))
+}
+
 /// A thread that starts a review, whose events it repeats, and the review's own thread. `before`: whether the thread has responses
-/// before it.
-fn thread_and_review(before: bool) -> [Log; 2] {
+/// before it. `records`: which of both has records of the review's responses.
+fn thread_and_review(before: bool, records: [bool; 2]) -> [Log; 2] {
     const PROMPT: &str = "Review the current code changes";
     let begin = r#"{"type":"entered_review_mode","target":{"type":"uncommittedChanges"}}"#;
     let model = |log: Log, model: &str| log.record("turn_context", &format!(r#"{{"model":"{model}"}}"#));
@@ -284,16 +291,15 @@ fn thread_and_review(before: bool) -> [Log; 2] {
     } else {
         (thread, (0, 0))
     };
-    let thread = thread.event(begin).said(PROMPT).said(PROMPT);
-    let thread = thread.counted((300, 6), (300, 6)).counted((300, 6), (300, 6)).counted((700, 16), (400, 10));
+    let thread = reviewed(thread.event(begin).said(PROMPT).said(PROMPT), records[0]);
     let thread = thread.event(r#"{"type":"exited_review_mode","review_output":null}"#).said("Fix it");
     let thread = if before { thread.counted(total, (1000, 40)) } else { thread };
     let thread = thread.counted((total.0 + 1100, total.1 + 20), (1100, 20));
-    let review =
-        model(Log::from(if before { 4 } else { 2 }, r#""id":"r","source":{"subagent":"review"}"#), "gpt-5.1-codex-max")
-            .said(PROMPT);
-    let review = review.shell("c1").counted((300, 6), (300, 6)).counted((700, 16), (400, 10));
-    [thread, review]
+    // The thread repeats a count after the reviewer wrote it, and each record takes a second here.
+    let first = if before { 4 } else { 2 } - if records[1] { 2 } else { 0 };
+    let review = Log::from(first, r#""id":"r","source":{"subagent":"review"}"#);
+    let review = model(review, "gpt-5.1-codex-max").said(PROMPT);
+    [thread, reviewed(review.shell("c1"), records[1])]
 }
 
 /// The total of the thread goes on after a review, and the review has a log of its own. Its prompt is written by the program.
@@ -312,17 +318,19 @@ fn a_review_counts_once() {
         (sessions, rows)
     };
     let session = |id: &str, tokens, prompts| (id.to_owned(), Some(tokens), Some(prompts), None);
-    for (before, own) in [(true, 2090 + 1120), (false, 1120)] {
-        let [thread, review] = thread_and_review(before);
+    let records = [[false; 2], [false, true], [true, false], [true; 2]];
+    let threads = [(true, 2090 + 1120), (false, 1120)];
+    for ((before, own), records) in threads.into_iter().flat_map(|thread| records.map(|records| (thread, records))) {
+        let [thread, review] = thread_and_review(before, records);
         let (sessions, rows) = counted(&[&thread]);
         // "Do it", the review and "Fix it".
-        assert_eq!(sessions, [session("t", own + 716, 3)], "{before}");
+        assert_eq!(sessions, [session("t", own + 716, 3)], "{before} {records:?}");
         // The log does not contain the model of the reviewer.
         let models = |model: &str| rows.iter().filter(|it| it.model.as_deref() == Some(model)).count();
         assert_eq!((models("gpt-5.2-codex"), rows.len()), (if before { 3 } else { 1 }, if before { 5 } else { 3 }));
         for logs in [[&thread, &review], [&review, &thread]] {
             let (sessions, rows) = counted(&logs);
-            assert_eq!(sessions, [session("r", 716, 0), session("t", own, 3)], "{before}");
+            assert_eq!(sessions, [session("r", 716, 0), session("t", own, 3)], "{before} {records:?}");
             assert_eq!(rows.iter().filter(|it| it.model.as_deref() == Some("gpt-5.1-codex-max")).count(), 2);
         }
     }
@@ -331,11 +339,29 @@ fn a_review_counts_once() {
 /// A review that was interrupted has no end, and the next process goes on from its last total.
 #[test]
 fn a_review_without_an_end_changes_nothing_later() {
-    let [thread, _] = thread_and_review(true);
+    let [thread, _] = thread_and_review(true, [false; 2]);
     let text = thread.text().lines().filter(|line| !line.contains("exited_review_mode")).collect::<Vec<_>>().join("\n");
     let lines: Vec<&str> = text.lines().collect();
     let cut = lines[..lines.len() - 2].join("\n");
     let next = r#"{"timestamp":"2026-10-07T08:00:30.000Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":1700,"cached_input_tokens":0,"output_tokens":36},"last_token_usage":{"input_tokens":1000,"cached_input_tokens":0,"output_tokens":20}}}}"#;
     let tables = tables(&[format!("{cut}\n{next}")]);
     assert_eq!((tables.sessions[0].tokens.total(), tables.sessions[0].user_turns), (Some(2090 + 716 + 1020), Some(3)));
+}
+
+/// A process that resumes the thread after the review goes on from the last total in the log, which is the review's.
+#[test]
+fn a_thread_can_be_resumed_after_a_review() {
+    let [thread, review] = thread_and_review(true, [false; 2]);
+    let end = thread.lines.len() - 2;
+    let resumed = Log { lines: thread.lines[..end].to_vec(), first: 0 }.counted((1800, 36), (1100, 20));
+    let tokens = |logs: &[&Log]| {
+        let tables = tables(&logs.iter().map(|log| log.text()).collect::<Vec<_>>());
+        let mut tokens: Vec<_> =
+            tables.sessions.iter().map(|it| (it.session.session_id.clone(), it.tokens.total())).collect();
+        tokens.sort();
+        (tokens, tables.turns.len())
+    };
+    assert_eq!(tokens(&[&resumed]), (vec![("t".to_owned(), Some(2090 + 716 + 1120))], 5));
+    let both = vec![("r".to_owned(), Some(716)), ("t".to_owned(), Some(2090 + 1120))];
+    assert_eq!(tokens(&[&resumed, &review]), (both, 5));
 }

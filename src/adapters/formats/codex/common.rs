@@ -3,7 +3,7 @@
 //! `token_count` repeats the thread's running totals; it is a response only if they increase
 //! (`docs/accounting.md#identity-of-a-response`).
 
-use std::mem;
+use std::{iter, mem};
 
 use serde::Deserialize;
 
@@ -165,19 +165,28 @@ impl NamedError {
     }
 }
 
+/// Whose totals a log has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counter {
+    Thread,
+    /// A review, which the log repeats: its first total goes on from the thread's, or begins at 0.
+    Review,
+    /// A review whose totals began at 0.
+    ReviewFromZero,
+}
+
 /// The totals of a thread so far.
 #[derive(Debug)]
 pub(crate) struct Running {
     reached: Tokens,
-    /// Whether the next totals may be those of a review.
-    is_in_review: bool,
-    /// The total of the thread, while those of a review are read, which begin at 0.
-    of_thread: Option<Tokens>,
+    counter: Counter,
+    /// The totals before reviews that began at 0, until the next total of the thread shows which one it goes on from.
+    before_reviews: Vec<Tokens>,
 }
 
 impl Default for Running {
     fn default() -> Self {
-        Self { reached: Tokens::UNKNOWN, is_in_review: false, of_thread: None }
+        Self { reached: Tokens::UNKNOWN, counter: Counter::Thread, before_reviews: Vec::new() }
     }
 }
 
@@ -220,8 +229,16 @@ impl Running {
         last: Option<Usage>,
         damage: &mut RecordErrors,
     ) -> Option<Spent> {
-        let (total, before) = (total?.tokens(damage), self.reached);
+        let total = total?.tokens(damage);
         let last = last.filter(|it| !it.is_estimate());
+        if self.counter == Counter::Thread && !self.before_reviews.is_empty() {
+            if are_equal(total, self.reached) {
+                // The review's last total once more.
+                return None;
+            }
+            self.go_on_after_review(total, last.map(|it| it.tokens(&mut RecordErrors::default())));
+        }
+        let before = self.reached;
         // A total that decreases begins a new count, as does one that is the usage of its last response.
         let is_first = last.is_some_and(|last| last.tokens(&mut RecordErrors::default()) == total) && total != before;
         let restarts = is_first || total.kinds().into_iter().zip(before.kinds()).any(|(new, old)| new < old);
@@ -231,8 +248,9 @@ impl Running {
             whole.reasoning = last.and_then(|last| last.reasoning_output_tokens.get());
         }
         self.reached = total;
-        if restarts && self.is_in_review && self.of_thread.is_none() {
-            self.of_thread = Some(before);
+        if restarts && self.counter == Counter::Review {
+            self.counter = Counter::ReviewFromZero;
+            self.before_reviews.push(before);
         }
         if whole.total().unwrap_or(0) <= 0 {
             return None;
@@ -258,23 +276,34 @@ impl Running {
         self.reached
     }
 
-    /// The next totals may be those of a review, which the log repeats: until its end, a total that begins again is not the thread's.
+    /// The next totals may be those of a review: until its end, a total that begins again is not the thread's.
     pub(crate) const fn begin_review(&mut self) {
-        (self.is_in_review, self.of_thread) = (true, None);
+        self.counter = Counter::Review;
     }
 
     /// The next total is the thread's.
     pub(crate) const fn end_review(&mut self) {
-        self.is_in_review = false;
-        if let Some(total) = self.of_thread.take() {
-            self.reached = total;
-        }
+        self.counter = Counter::Thread;
+    }
+
+    /// Finds the total that the thread goes on from. In the same process it is the one before the review. A process that resumes the
+    /// thread begins with the last total in the log, which is the review's (`last_token_info_from_rollout`). The next total without its
+    /// last response is equal to one of them, or it is above it by responses that were not logged: then the nearest one counts.
+    fn go_on_after_review(&mut self, total: Tokens, last: Option<Tokens>) {
+        let mut known = mem::take(&mut self.before_reviews);
+        let of_thread = known.first().copied().unwrap_or(self.reached);
+        known.push(self.reached);
+        let start = last.map_or(total, |last| total.minus(last));
+        let is_repeated = known.iter().any(|it| are_equal(*it, total));
+        let nearest = known.into_iter().filter(|it| it.fits(start)).min_by_key(|it| start.minus(*it).total());
+        self.reached = if is_repeated { total } else { nearest.unwrap_or(of_thread) };
     }
 
     /// The total is that of another log, which has its tokens.
     pub(crate) fn reach(&mut self, total: Option<Usage>) {
         if let Some(total) = total {
             self.reached = total.tokens(&mut RecordErrors::default());
+            self.before_reviews.clear();
         }
     }
 
@@ -282,12 +311,13 @@ impl Running {
     /// response by a record of its own: `last` may be lower.
     pub(crate) fn begin(&mut self, total: Option<Usage>, last: Option<Usage>, recorded: Option<Tokens>) {
         let unread = &mut RecordErrors::default();
-        if self.reached == Tokens::UNKNOWN
-            && !self.is_in_review
+        if self.counter == Counter::Thread
             && let (Some(total), Some(last)) = (total, last)
         {
             let last = last.tokens(unread);
-            self.reached = total.tokens(unread).minus(recorded.filter(|it| last.fits(*it)).unwrap_or(last));
+            let start = total.tokens(unread).minus(recorded.filter(|it| last.fits(*it)).unwrap_or(last));
+            let known = iter::once(&mut self.reached).chain(&mut self.before_reviews);
+            known.filter(|it| **it == Tokens::UNKNOWN).for_each(|it| *it = start);
         }
     }
 }
@@ -474,6 +504,40 @@ mod tests {
         assert_eq!(sum(&mut running, &[(3, 3), (18, 15)]), 18);
         running.end_review();
         assert_eq!(sum(&mut running, &[(900, 900), (1000, 100)]), 1000);
+    }
+
+    /// A thread of 1,000 tokens after reviews, in the same process or in one that resumed it.
+    #[test]
+    fn a_process_that_resumes_a_thread_goes_on_from_the_last_total() {
+        type Counts<'a> = &'a [(i64, i64)];
+        let sum = |running: &mut Running, counts: Counts<'_>| -> i64 {
+            let mut spent = |(total, last)| {
+                running.advance(usage(total, total, 0), usage(last, last, 0), &mut RecordErrors::default())
+            };
+            counts.iter().filter_map(|count| spent(*count)?.whole().input).sum()
+        };
+        let (long, short, second): (Counts<'_>, Counts<'_>, Counts<'_>) =
+            (&[(30_000, 30_000), (70_000, 40_000)], &[(30, 30), (700, 670)], &[(50, 50), (5000, 4950)]);
+        let cases: [(&str, &[Counts<'_>], Counts<'_>, i64); 8] = [
+            ("the same process", &[long], &[(1200, 200)], 200),
+            ("the total before the review again", &[long], &[(1000, 100), (1200, 200)], 200),
+            ("the total of the review again", &[long], &[(70_000, 40_000), (1200, 200)], 200),
+            ("resumed", &[long], &[(70_200, 200)], 200),
+            ("resumed, with the total of the review again", &[long], &[(70_000, 40_000), (70_200, 200)], 200),
+            ("resumed after a review that was shorter than the thread", &[short], &[(900, 200)], 200),
+            ("resumed between two reviews", &[long, second], &[(70_200, 200)], 200),
+            ("resumed, with a response that was not logged", &[long], &[(70_500, 200)], 500),
+        ];
+        for (name, reviews, after, expected) in cases {
+            let mut running = Running::default();
+            assert_eq!(sum(&mut running, &[(900, 900), (1000, 100)]), 1000);
+            for review in reviews {
+                running.begin_review();
+                assert_eq!(sum(&mut running, review), review.last().unwrap().0, "{name}");
+                running.end_review();
+            }
+            assert_eq!(sum(&mut running, after), expected, "{name}");
+        }
     }
 
     #[test]

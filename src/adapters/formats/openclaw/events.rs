@@ -9,6 +9,8 @@
 //! pi's event stream from openclaw's embedded agent. Recognised as `pi-json`, with the provider `openclaw` or usage under
 //! Anthropic's names; else by `--runtime openclaw` or a sidecar. Read as `pi-json`; tokens also under the names of providers that
 //! openclaw's `normalizeUsage` accepts, such as `input_tokens`, `promptTokens`, `cache_creation_input_tokens`.
+//! Under the names of OpenAI (`cached_tokens`, `input_tokens_details`, `prompt_tokens_details`) and of programs (`cached_input_tokens`,
+//! `cached`) the input includes what was read from the cache and written to it, unless it is less than that (*source*, 2026.9.6).
 
 use crate::adapters::engine::{Adapter, Probe, fold};
 use crate::adapters::formats::pi::common::SHOWS;

@@ -39,7 +39,7 @@
 //! the request in `llm_metrics`, else the event. Tokens and cost: `llm_metrics`, running totals, read as `stats` of
 //! `openhands-conversation`. In versions without `accumulated_token_usage`, `token_usages` lists the event's own request: the turn, by
 //! `response_id` (318 of 318 responses). Without either, `model_response.usage`, once for each `id` (equal to `token_usages` in 303 of
-//! 303). Model: that of the same record. Calls: an action of the agent
+//! 303); the first running total after it contains it. Model: that of the same record. Calls: an action of the agent
 //! with its result by `tool_call_id`, else by `cause`; exit code `extras.metadata.exit_code`; `user_rejected` is `denied`. Status:
 //! `agent_state_changed`: `finished` and `awaiting_user_input` are `success`, `error` and `rate_limited` are `error`, `stopped` is
 //! `aborted`; else the last `finish`.

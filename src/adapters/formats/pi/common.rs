@@ -10,10 +10,11 @@ use std::mem;
 use serde::Deserialize;
 
 use super::approvals::{Approvals, is_needed};
+use super::counts::Usage;
 use super::openclaw_prompts::is_typed;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::builder::{Builder, Last, brief, money};
+use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::ids::push_counts_name;
 use crate::adapters::shared::tools;
 use crate::adapters::shared::tools::{Arguments, ToolArguments};
@@ -21,13 +22,11 @@ use crate::adapters::shared::usage;
 use crate::base::split::base_name;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::fields::{Flag, LazyText, Maybe, Number, Text, TextOrBlocks, When};
 use crate::json::record::{Skip, record};
 use crate::json::{Raw, WithRaw};
 use crate::model::health::Reason;
-use crate::model::session::{
-    CallStatus, Capabilities, Cost, CostParts, EventKind, Identity, Operation, SessionResult, Status, Tokens,
-};
+use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Status, Tokens};
 
 /// The facts that logs of pi's messages contain. Only the event stream contains retries.
 pub(crate) const SHOWS: Capabilities = Capabilities::TURNS
@@ -124,97 +123,6 @@ struct ChildRun<'a> {
 /// The name of a child run, from the file name of its transcript: see `pi_subagent`.
 fn child_of_path(path: &str) -> Option<&str> {
     base_name(path).strip_suffix("_transcript.jsonl")
-}
-
-record! {
-    /// Usage with the keys of pi, or with those of a provider, which openclaw's runtimes write (openclaw's `normalizeUsage`).
-    pub(crate) struct Usage {
-        "input" => input: Count,
-        "output" => output: Count,
-        "cacheRead" => cache_read: Count,
-        "cacheWrite" => cache_write: Count,
-        "reasoning" => reasoning: Count,
-        "totalTokens" => _total_tokens: Skip,
-        "cost" => cost: Maybe<Price>,
-        "cacheWrite1h" => cache_write_1h: Count,
-        "reasoningTokens" => reasoning_tokens: Count,
-        "input_tokens" => input_tokens: Count,
-        "output_tokens" => output_tokens: Count,
-        "cache_read_input_tokens" => cache_read_input_tokens: Count,
-        "cache_creation_input_tokens" => cache_creation_input_tokens: Count,
-        "inputTokens" => input_tokens_in_camel_case: Count,
-        "outputTokens" => output_tokens_in_camel_case: Count,
-        "promptTokens" => prompt_tokens_in_camel_case: Count,
-        "completionTokens" => completion_tokens_in_camel_case: Count,
-        "prompt_tokens" => prompt_tokens: Count,
-        "completion_tokens" => completion_tokens: Count,
-        "cache_read" => cache_read_in_snake_case: Count,
-        "cache_write" => cache_write_in_snake_case: Count,
-        "cached_tokens" => cached_tokens: Count,
-    }
-}
-
-record! {
-    struct Price {
-        "input" => input: Number,
-        "output" => output: Number,
-        "cacheRead" => cache_read: Number,
-        "cacheWrite" => cache_write: Number,
-        "total" => total: Number,
-    }
-}
-
-impl Usage {
-    pub(crate) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        let inputs = [
-            self.input,
-            self.input_tokens_in_camel_case,
-            self.input_tokens,
-            self.prompt_tokens_in_camel_case,
-            self.prompt_tokens,
-        ];
-        let outputs = [
-            self.output,
-            self.output_tokens_in_camel_case,
-            self.output_tokens,
-            self.completion_tokens_in_camel_case,
-            self.completion_tokens,
-        ];
-        let cache_reads =
-            [self.cache_read, self.cache_read_in_snake_case, self.cache_read_input_tokens, self.cached_tokens];
-        let cache_writes = [self.cache_write, self.cache_write_in_snake_case, self.cache_creation_input_tokens];
-        damage.note_impossible(&[self.cache_write_1h, self.reasoning, self.reasoning_tokens]);
-        let mut count = |names: &[Count]| {
-            damage.note_impossible(names);
-            let positive = names.iter().filter_map(|count| count.get()).find(|count| *count > 0);
-            positive.or_else(|| names.iter().find_map(|count| count.get()))
-        };
-        let (input, output) = (count(&inputs), count(&outputs));
-        let (cache_read, cache_write) = (count(&cache_reads), count(&cache_writes));
-        Tokens {
-            input,
-            output,
-            cache_read,
-            cache_write,
-            cache_write_1h: self.cache_write_1h.get(),
-            reasoning: self.reasoning.get().or(self.reasoning_tokens.get()),
-        }
-    }
-
-    pub(crate) fn cost(&self, damage: &mut RecordErrors) -> Option<Cost> {
-        let price = self.cost.get()?;
-        let parts = match (price.input.money(), price.output.money()) {
-            (Some(input), Some(output)) => Some(CostParts {
-                input,
-                output,
-                cache_read: price.cache_read.money().unwrap_or(0.0),
-                cache_write: price.cache_write.money().unwrap_or(0.0),
-                web_search: 0.0,
-            }),
-            _ => None,
-        };
-        Some(Cost { total: money(price.total, damage)?, parts })
-    }
 }
 
 /// The identity of a response, equal in all copies of its message.

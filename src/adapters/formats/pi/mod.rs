@@ -2,6 +2,7 @@
 
 mod approvals;
 pub(crate) mod common;
+pub(crate) mod counts;
 pub(crate) mod json;
 mod openclaw_prompts;
 pub(crate) mod session;

@@ -1,7 +1,8 @@
 //! Usage that was billed beside the responses of pi: summaries, requests that keep a cache, and what tools ask of a model. Each is a
 //! turn.
 
-use super::common::{Agent, Usage, identity};
+use super::common::{Agent, identity};
+use super::counts::Usage;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::ids::push_counts_name;

@@ -41,7 +41,7 @@ pub fn extracted(source: Source) -> io::Result<DataFrame> {
     }
     let links: Vec<i64> = ledger::links(&source).iter().map(|link| link.cast_signed()).collect();
     let sessions = i64::try_from(source.sessions.len()).unwrap_or(i64::MAX);
-    let rejected = source.health.rejects.iter().map(|reject| reject.lines).sum::<i64>();
+    let rejected = source.health.rejected_lines();
     let columns = [
         Series::new(turns::SOURCE_PATH.into(), [source.path.as_str()]),
         Series::new("status".into(), [source.status.as_str()]),

@@ -63,7 +63,7 @@ impl Thread {
             let mut name = format!("codex review {prompt:x} {minute} ");
             push_counts_name(&mut name, reached);
             reached = reached.minus(turn.tokens.get());
-            turn.details_mut().record = Some(name.into());
+            turn.details_mut().review = Some(name.into());
         }
     }
 }

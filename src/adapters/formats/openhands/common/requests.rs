@@ -51,10 +51,11 @@ impl Conversation {
             return;
         }
         let model = name_of(&metrics.model_name).or_else(|| counts.and_then(|counts| name_of(&counts.model)));
+        let has_total = self.has_total();
         let known = self.running.iter_mut().find(|running| running.usage == usage);
         let before = known.as_ref().map_or(Tokens::UNKNOWN, |running| running.tokens);
         // The first total of a part contains responses before it.
-        let is_unknown_start = known.is_none() && !self.has_beginning;
+        let is_unknown_start = before == Tokens::UNKNOWN && !self.has_beginning;
         let has_fallen = tokens.context() < before.context() || tokens.output < before.output;
         let running = Running { usage: usage.to_owned(), model: model.clone(), tokens, cost, listed: Vec::new() };
         match known {
@@ -66,11 +67,24 @@ impl Conversation {
             None => self.running.push(running),
         }
         if !is_unknown_start && tokens != before && self.is_of_agent(usage) {
+            // The first total contains the responses before it that state their own usage.
+            let before = if has_total { before } else { self.stated() };
             let grown = tokens.minus(before);
             let grown = Tokens { reasoning: grown.reasoning.filter(|count| *count > 0), ..grown };
-            let is_possible = grown.kinds().into_iter().flatten().all(|count| count >= 0);
+            // Nothing is left if the response stated its usage in an event before this one.
+            let is_possible = grown.total() > Some(0) && grown.kinds().into_iter().flatten().all(|count| count >= 0);
             self.grown = Some((model, grown)).filter(|_| is_possible);
         }
+    }
+
+    /// Whether a running total of tokens was read.
+    fn has_total(&self) -> bool {
+        self.running.iter().any(|running| running.tokens != Tokens::UNKNOWN)
+    }
+
+    /// The tokens of all responses so far.
+    fn stated(&self) -> Tokens {
+        self.builder.session.turns.iter().map(|turn| turn.tokens.get()).sum()
     }
 
     /// Adds the requests that the state lists for one use. Those of a subagent are turns of its own conversation.
@@ -140,7 +154,7 @@ impl Conversation {
         let Some(response) = action.response() else { return };
         let Some(id) = response.id.some() else { return };
         let row = self.builder.turn(Identity::Session(id.into()), self.last_line);
-        let has_total = self.running.iter().any(|running| running.tokens != Tokens::UNKNOWN);
+        let has_total = self.has_total();
         let turn = &mut self.builder.session.turns[row];
         turn.model = turn.model.take().or_else(|| name_of(&response.model));
         if turn.tokens.get() == Tokens::UNKNOWN
