@@ -88,10 +88,29 @@ fn records_without_an_end_of_line_between_them_are_read() {
         (format!("{header}\n{quarter}{second}{first}\n"), vec![20, 10], 1),
         (format!("{header}\n{second}{half}\n"), vec![20], 1),
         (format!("{header}\n{second}\n{half}\n"), vec![20], 1),
+        // Noise before and after lines that are several records each, the first one of the log among them.
+        (format!("{header}{first}\nnoise {{\n{second}\n"), vec![10, 20], 1),
+        (format!("noise\n{header}{first}\n{second}{}\n", message("c", 30)), vec![10, 20, 30], 1),
+        (format!("{header}{first}\n{second}{half}\nnoise\n{}\n", message("c", 30)), vec![10, 20, 30], 2),
     ] {
         let parsed = adapters::parse(log.as_bytes(), Hints::default(), Retention::None);
         let inputs: Vec<_> = parsed.sessions[0].turns.iter().filter_map(|turn| turn.tokens.get().input).collect();
         let lines: i64 = parsed.health.rejects.iter().map(|reject| reject.lines).sum();
         assert_eq!((inputs, lines), (expected, rejected), "{log}");
+        let claims = adapters::detect(log.as_bytes(), Hints::default());
+        assert_eq!(claims.first().map(|(adapter, _)| adapter.id), Some("pi-session"), "{log}");
+    }
+}
+
+/// The last record of Claude Code begins with another key than the others.
+#[test]
+fn a_record_after_a_cut_one_is_read_whatever_its_first_key() {
+    let init = r#"{"type":"system","subtype":"init","session_id":"s","uuid":"u1","cwd":"/w","model":"m","tools":[]}"#;
+    let answer = r#"{"type":"assistant","session_id":"s","uuid":"u2","parent_tool_use_id":null,"message":{"id":"m1","model":"m","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":4,"output_tokens":5}}}"#;
+    let result = r#"{"duration_ms":9,"type":"result","subtype":"success","is_error":false,"session_id":"s","uuid":"u3","num_turns":1,"result":"Done.","usage":{"input_tokens":4,"output_tokens":9},"modelUsage":{"m":{"inputTokens":4,"outputTokens":9}}}"#;
+    for half in ["{\"type\":\"assis", &answer[..answer.len() - 1], &answer[..answer.len() - 3], &answer[..150]] {
+        let tables = tables(&[format!("{init}\n{answer}\n{half}{result}\n")]);
+        assert_eq!(tables.sessions.len(), 1, "{half}");
+        assert_eq!(tables.sessions[0].tokens.total(), Some(13), "{half}");
     }
 }

@@ -89,6 +89,20 @@ fn a_log_with_records_in_rejected_lines_is_not_exact() {
     }
 }
 
+/// A record that was written in two chunks is one, wherever it was cut, with and without prefixes.
+#[test]
+fn halves_of_a_record_count_once() {
+    for at in 1..CODEX[3].len() {
+        let (first, second) = CODEX[3].split_at(at);
+        for prefix in [TIME, "agent-1  | "] {
+            let lines = [CODEX[0], CODEX[1], CODEX[2], first, second];
+            let log: String = lines.iter().map(|line| format!("{prefix}{line}\n")).collect();
+            let (_, tables) = read(&format!("# Log\n{log}"));
+            assert_eq!(totals(&tables), [("t1", Usage::Exact, Some(107))], "{first}");
+        }
+    }
+}
+
 const CLAUDE: [&str; 3] = [
     r#"{"type":"system","subtype":"init","session_id":"s","uuid":"u1","cwd":"/w","model":"m","tools":[]}"#,
     r#"{"type":"assistant","session_id":"s","uuid":"u2","parent_tool_use_id":null,"message":{"id":"m1","model":"m","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":4,"output_tokens":5}}}"#,
@@ -110,6 +124,14 @@ fn logs_of_services_are_read() {
     for log in [
         prefixed(&lines, "2026-10-19T09:00:00.1234567Z "),
         prefixed(&lines, "run\tRun the agent\t2026-10-19T09:00:00.1234567Z "),
+        prefixed(&lines, "2026-10-19T09:00:00.1234567Z ##[info]"),
+        prefixed(&lines, "2026-10-19 09:00:00.123 +0000 UTC "),
+        prefixed(&lines, "[info] "),
+        prefixed(&lines, "agent-1  | "),
+        prefixed(&lines, "agent-1  | 2026-10-19T09:00:00.123456789Z "),
+        prefixed(&lines, "[pod/agent-7d9f/main] "),
+        prefixed(&lines, "2026-10-19T09:00:00.123456789Z stdout F "),
+        prefixed(&pretty.join("\n"), "agent-1  | "),
         prefixed(&pretty.join("\n"), TIME),
         format!("# Log\n{first_only}{TIME}Done\n"),
         format!("# Log\n{cut}"),

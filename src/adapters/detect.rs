@@ -8,6 +8,7 @@ use crate::adapters::engine::probe::Probe;
 use crate::adapters::formats::side_files;
 use crate::adapters::registry::{ADAPTERS, AUXILIARY, TEXTS};
 use crate::json::lines::{Line, Lines};
+use crate::json::parts::parts;
 
 /// The formats that claim a log, the likeliest first, each with its weight: the sum of [`Adapter::claims`] over the records
 /// that vote.
@@ -49,16 +50,25 @@ pub(super) fn detect_among(bytes: &[u8], hints: Hints<'_>, formats: &'static [Us
         if votes.count == MAX_VOTES || (votes.count >= LONG_VOTES && offset >= LONG_BYTES) {
             break;
         }
-        let Some(probe) = Probe::new(line.bytes, hints.path) else { continue };
-        votes.add(&probe);
-        if votes.count == CLEAR_VOTES {
-            let claims = votes.claims(hints.runtime);
-            if matches!(claims[..], [(_, CLEAR_WEIGHT..)]) {
-                return claims;
+        for probe in probes(line, hints.path).take(MAX_VOTES - votes.count) {
+            votes.add(&probe);
+            if votes.count == CLEAR_VOTES {
+                let claims = votes.claims(hints.runtime);
+                if matches!(claims[..], [(_, CLEAR_WEIGHT..)]) {
+                    return claims;
+                }
             }
         }
     }
     votes.claims(hints.runtime)
+}
+
+/// The records of a line, which are several if the end of the line between them was lost.
+fn probes<'a>(line: Line<'a>, path: &'a str) -> impl Iterator<Item = Probe<'a>> {
+    let whole = Probe::new(line.bytes, path);
+    let others = if whole.is_some() { None } else { Some(parts(line.bytes)) };
+    let others = others.into_iter().flatten().filter(move |part| part.len() < line.bytes.len());
+    whole.into_iter().chain(others.filter_map(move |part| Probe::new(part, path)))
 }
 
 /// The format of a log that is plain text: its first line decides.
@@ -77,8 +87,7 @@ pub fn is_plain_text(bytes: &[u8]) -> bool {
 /// the document that it consists of, or its path decides.
 pub fn is_auxiliary(bytes: &[u8], path: &str) -> bool {
     let is_known = |probe: Probe<'_>| AUXILIARY.iter().any(|is_auxiliary| is_auxiliary(&probe));
-    let mut records =
-        Lines::new(bytes).take(MAX_AUXILIARY_RECORDS).filter_map(|line| Probe::new(line.bytes, path)).peekable();
+    let mut records = Lines::new(bytes).take(MAX_AUXILIARY_RECORDS).flat_map(|line| probes(line, path)).peekable();
     side_files::is_in_side_directory(path)
         || match records.peek() {
             Some(_) => records.any(is_known),

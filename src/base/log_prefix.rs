@@ -1,4 +1,5 @@
-//! The time and the level that programs write before each line of their output, as `[2026-10-19T09:00:00.000Z] [INFO] `.
+//! The time, the level and the name of the container that programs write before each line of their output, as
+//! `[2026-10-19T09:00:00.000Z] [INFO] `.
 
 use super::byte_order_mark::without_mark;
 
@@ -12,17 +13,18 @@ const MAX_COLUMN: usize = 256;
 const LEVELS: &[&[u8]] =
     &[b"TRACE", b"DEBUG", b"INFO", b"NOTICE", b"WARN", b"WARNING", b"ERROR", b"FATAL", b"CRITICAL", b"LOG"];
 
-/// A line without the times and levels before its text, and without one space after them. `None` if it begins with neither.
+/// A line without the name of a container, the times and the levels before its text, and without one space after them. `None` if it begins
+/// with none of them.
 pub fn without_prefix(line: &[u8]) -> Option<&[u8]> {
-    let mut rest = without_mark(after_columns(line).unwrap_or(line));
-    let mut parts = 0;
-    while parts < MAX_PARTS {
-        let next = if parts == 0 { rest } else { trim_spaces(rest) };
-        let Some(after) = after_part(next) else { break };
-        rest = after;
-        parts += 1;
+    let line = without_mark(after_columns(line).unwrap_or(line));
+    let container = after_compose(line).or_else(|| after_pod(line));
+    let (mut rest, mut has_prefix) = (container.unwrap_or(line), container.is_some());
+    for _ in 0..MAX_PARTS {
+        let next = if has_prefix { trim_spaces(rest) } else { rest };
+        let Some(after) = after_part(next, has_prefix) else { break };
+        (rest, has_prefix) = (after, true);
     }
-    (parts > 0).then(|| rest.strip_prefix(b" ").or(rest.strip_prefix(b"\t")).unwrap_or(rest))
+    has_prefix.then(|| rest.strip_prefix(b" ").or(rest.strip_prefix(b"\t")).unwrap_or(rest))
 }
 
 /// Whether a text begins an object: a brace, and the quote of a key or the end of the line.
@@ -39,29 +41,74 @@ fn after_columns(line: &[u8]) -> Option<&[u8]> {
     after_time(without_mark(rest)).map(|_| rest)
 }
 
-/// The text after a time or a level, in brackets or not, with the colon after it. White space or the end of the line follows.
-fn after_part(text: &[u8]) -> Option<&[u8]> {
+/// The text after the name of a container as `docker compose logs` writes it, as in `agent-1  | `.
+fn after_compose(line: &[u8]) -> Option<&[u8]> {
+    let rest = after_name(line, b"-_.")?;
+    let rest = trim_spaces(rest.strip_prefix(b" ")?).strip_prefix(b"|")?;
+    is_end_of_word(rest).then_some(rest)
+}
+
+/// The text after the names of a pod and a container as `kubectl logs --prefix` writes them, as in `[pod/agent-1/main] `.
+fn after_pod(line: &[u8]) -> Option<&[u8]> {
+    let pod = after_name(line.strip_prefix(b"[pod/")?, b"-.")?;
+    let rest = after_name(pod.strip_prefix(b"/")?, b"-.")?.strip_prefix(b"]")?;
+    is_end_of_word(rest).then_some(rest)
+}
+
+/// The text after a name of letters, digits and the bytes `others`.
+fn after_name<'a>(text: &'a [u8], others: &[u8]) -> Option<&'a [u8]> {
+    let is_in_name = |byte: &&u8| byte.is_ascii_alphanumeric() || others.contains(byte);
+    let length = text.iter().take(MAX_COLUMN).take_while(is_in_name).count();
+    text.get(length..).filter(|_| length > 0)
+}
+
+fn is_end_of_word(rest: &[u8]) -> bool {
+    matches!(rest.first(), None | Some(b' ' | b'\t' | b'\r' | b'\n'))
+}
+
+/// The text after a time or a level, in brackets or not, with the colon after it. White space or the end of the line follows. Levels in
+/// small letters have brackets, or are between another part and a record.
+fn after_part(text: &[u8], is_next: bool) -> Option<&[u8]> {
+    // Azure Pipelines and GitHub Actions.
+    let text = text.strip_prefix(b"##").filter(|rest| rest.starts_with(b"[")).unwrap_or(text);
     let (inner, close) = match text {
         [b'[', inner @ ..] => (inner, Some(b']')),
         [b'(', inner @ ..] => (inner, Some(b')')),
         _ => (text, None),
     };
     let inner = if close.is_some() { trim_spaces(inner) } else { inner };
-    let rest = after_time(inner).or_else(|| after_level(inner))?;
+    let small = || if is_next { after_level(inner, true).filter(|rest| begins_object(rest)) } else { None };
+    let stream = || if is_next { after_stream(inner) } else { None };
+    let level = || after_level(inner, close.is_some()).or_else(small);
+    let rest = after_time(inner).or_else(level).or_else(stream)?;
     let rest = match close {
-        Some(close) => trim_spaces(rest).strip_prefix(&[close])?,
+        Some(close) => trim_spaces(after_logger(rest).unwrap_or(rest)).strip_prefix(&[close])?,
         None => rest,
     };
     let rest = rest.strip_prefix(b":").unwrap_or(rest);
     // A record may follow a bracket directly.
-    let is_end = matches!(rest.first(), None | Some(b' ' | b'\t' | b'\r' | b'\n'));
-    (is_end || close.is_some() && matches!(rest, [b'[' | b'{', ..])).then_some(rest)
+    (is_end_of_word(rest) || close.is_some() && matches!(rest, [b'[' | b'{', ..])).then_some(rest)
 }
 
-fn after_level(text: &[u8]) -> Option<&[u8]> {
-    let end = text.iter().position(|byte| !byte.is_ascii_uppercase()).unwrap_or(text.len());
+/// The text after a level, in capital letters or, if it is marked as one, in any letters.
+fn after_level(text: &[u8], is_marked: bool) -> Option<&[u8]> {
+    let end = text.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
     let (word, rest) = text.split_at_checked(end)?;
-    LEVELS.contains(&word).then_some(rest)
+    let is_level = |level: &&[u8]| word == *level || is_marked && word.eq_ignore_ascii_case(level);
+    LEVELS.iter().any(is_level).then_some(rest)
+}
+
+/// The text after the level and the name that Rust's `env_logger` writes after a time, in its brackets.
+fn after_logger(text: &[u8]) -> Option<&[u8]> {
+    let level = after_level(trim_spaces(text.strip_prefix(b" ")?), true)?;
+    let name = trim_spaces(level);
+    Some(after_name(name, b"-_:.").unwrap_or(name))
+}
+
+/// The text after the name of a stream and the mark of a whole or partial line, as Kubernetes writes them to its files.
+fn after_stream(text: &[u8]) -> Option<&[u8]> {
+    let streams: [&[u8]; 4] = [b"stdout F", b"stdout P", b"stderr F", b"stderr P"];
+    streams.iter().find_map(|stream| text.strip_prefix(*stream))
 }
 
 /// The text after a time, with its date and zone, if it has them.
@@ -79,8 +126,9 @@ fn after_time(text: &[u8]) -> Option<&[u8]> {
         }
         _ => rest,
     };
-    let zones = ["Z", "+99:99", "-99:99", "+9999", "-9999"];
-    Some(zones.iter().find_map(|zone| after_digits(rest, zone)).unwrap_or(rest))
+    let zones = ["Z", "+99:99", "-99:99", "+9999", "-9999", " +9999", " -9999"];
+    let rest = zones.iter().find_map(|zone| after_digits(rest, zone)).unwrap_or(rest);
+    Some(rest.strip_prefix(b" UTC").unwrap_or(rest))
 }
 
 /// The text after a pattern, whose nines are any digits.
@@ -119,6 +167,29 @@ mod tests {
             ("[2026-10-19T09:00:00Z]", Some("")),
             ("build\tRun the agent\t2026-10-19T09:00:00.1234567Z {", Some("{")),
             ("build\tRun the agent\t\u{feff}2026-10-19T09:00:00.1234567Z x", Some("x")),
+            ("[info] {", Some("{")),
+            ("##[info]{\"a\":1}", Some("{\"a\":1}")),
+            ("2026-10-19T09:00:00.1234567Z ##[debug] x", Some("x")),
+            ("2026-10-19T09:00:00Z info {\"a\":1}", Some("{\"a\":1}")),
+            ("2026-10-19T09:00:00Z info x", Some("info x")),
+            ("2026-10-19 09:00:00.123 +0000 UTC {", Some("{")),
+            ("2026-10-19 09:00:00,123 -0700 x", Some("x")),
+            ("[2026-10-19T09:00:00Z INFO  program::part] {", Some("{")),
+            ("[2026-10-19T09:00:00Z INFO] {", Some("{")),
+            ("2026-10-19T09:00:00.123456789Z stdout F {\"a\":1}", Some("{\"a\":1}")),
+            ("agent-1  | {\"a\":1}", Some("{\"a\":1}")),
+            ("agent-1  |   \"a\": 1,", Some("  \"a\": 1,")),
+            ("agent-1  |", Some("")),
+            ("agent-1  | 2026-10-19T09:00:00.123456789Z [INFO] {", Some("{")),
+            ("[pod/agent-7d9f-x2/main] {\"a\":1}", Some("{\"a\":1}")),
+            ("[pod/agent-7d9f-x2/main] 2026-10-19T09:00:00.123456789Z {", Some("{")),
+            ("| a | b |", None),
+            ("a |b", None),
+            ("two words | x", None),
+            ("[pod/agent] x", None),
+            ("##info x", None),
+            ("info x", None),
+            ("stdout F x", None),
             ("INFORMATION x", None),
             ("Info: x", None),
             ("[2026-10-19] x", None),

@@ -1,6 +1,6 @@
 //! JSON: from bytes to records.
 //!
-//! [`lines`] finds the records of a log. [`record`](mod@record) declares what they contain, with types of [`fields`], `raw` and
+//! [`lines`] finds the records of a log, and [`parts`] those of a damaged line. [`record`](mod@record) declares what they contain, with types of [`fields`], `raw` and
 //! `variants`. `deserializer` connects these declarations with `reader`, which finds tokens, and [`scan`], which skips text.
 
 mod deserializer;
@@ -10,6 +10,7 @@ pub(crate) mod in_place;
 mod items;
 pub mod lines;
 mod number;
+pub mod parts;
 mod raw;
 mod reader;
 pub mod record;
@@ -17,6 +18,7 @@ pub mod scan;
 mod short;
 pub mod simd;
 mod string;
+mod structure;
 mod variants;
 
 pub use error::{Error, MAX_DEPTH};

@@ -25,7 +25,7 @@ pub use crate::model::limit::{Limit, RESET_TOLERANCE_MS, WindowKey};
 pub use crate::model::offer::{Instructions, Offer};
 pub use crate::model::sign::Sign;
 pub use crate::model::tokens::{PackedTokens, Tokens, add};
-pub use crate::model::total::{AgentTotal, ModelTotal, OwnTokens, Total, TotalKind};
+pub use crate::model::total::{AgentTotal, ModelTotal, OwnTokens, RunPlace, Total, TotalKind};
 pub use crate::model::turn::{Details, Turn};
 use crate::model::unknown::Unread;
 pub use crate::model::verdict::{MatchedBy, Verdict, add_verdicts};

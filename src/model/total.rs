@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::cost::{NEGLIGIBLE_USD, add_money};
+use crate::model::id_hash::IdHash;
 use crate::model::tokens::Tokens;
 
 /// How the totals of one session relate to each other (`docs/accounting.md#totals-against-turns`).
@@ -67,6 +68,21 @@ pub struct Total {
     pub own_of_model: Tokens,
     /// The name of that model, if responses show it.
     pub own_model: Option<Symbol>,
+    /// The place of a run in a trace. Its own log then contains no response of the run.
+    pub place: Option<RunPlace>,
+}
+
+/// The place of a run among the runs and requests of one trace, which several logs may contain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunPlace {
+    /// The trace.
+    pub trace: IdHash,
+    /// The name of its own part of the trace.
+    pub span: IdHash,
+    /// The parts around it, from the inside out.
+    pub around: Vec<IdHash>,
+    /// Whether its own log lacks the last one of them, which may be inside of further ones.
+    pub is_open: bool,
 }
 
 /// What a process spent itself, as the log shows it apart from its totals.
@@ -211,6 +227,22 @@ impl Total {
             model.cost = None;
             model.agents.iter_mut().for_each(|agent| agent.cost = None);
         }
+    }
+
+    /// Whether it is inside of another run of its trace. Where the parts between both are in another log, the times show it.
+    pub fn is_inside_of(&self, outer: &Self) -> bool {
+        let (Some(own), Some(place)) = (&self.place, &outer.place) else { return false };
+        if own.trace != place.trace || own.span == place.span {
+            return false;
+        }
+        // What is around both of them does not put one inside of the other.
+        let is_undecided = own.is_open && own.around.last().is_some_and(|last| !place.around.contains(last));
+        own.around.contains(&place.span) || is_undecided && self.is_during(outer) && !outer.is_during(self)
+    }
+
+    /// Whether it begins and ends within the time of another one.
+    fn is_during(&self, outer: &Self) -> bool {
+        outer.started_at.is_some() && outer.started_at <= self.started_at && self.occurred_at <= outer.occurred_at
     }
 
     /// Whether it states only a part of the tokens of a run: the output, without the input. Other logs of the session may contain all.

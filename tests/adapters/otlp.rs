@@ -429,6 +429,92 @@ fn the_run_of_an_agent_is_a_total_without_its_requests() {
     }
 }
 
+/// A span with any names, from a second up to another one. It states counts unless both are 0.
+fn placed_span(id: u64, parent: u64, seconds: [u64; 2], operation: &str, [input, output]: [i64; 2]) -> Value {
+    let parent = if parent == 0 { String::new() } else { format!("{parent:016}") };
+    let mut pairs = json!({});
+    if !operation.is_empty() {
+        pairs =
+            json!({"gen_ai.operation.name": operation, "gen_ai.conversation.id": "c1", "gen_ai.request.model": "m"});
+    }
+    if input > 0 {
+        pairs["gen_ai.usage.input_tokens"] = json!(input);
+        pairs["gen_ai.usage.output_tokens"] = json!(output);
+    }
+    let mut span = library_span(id, &parent, if operation.is_empty() { "POST /chat" } else { operation }, pairs);
+    span["startTimeUnixNano"] = json!(nanoseconds(seconds[0]));
+    span["endTimeUnixNano"] = json!(nanoseconds(seconds[1]));
+    span
+}
+
+/// The usage and the sum of the only session of files with these spans, whatever the order of the files.
+fn usage_of_spans(files: &[Vec<Value>]) -> (&'static str, Option<i64>) {
+    let mut logs: Vec<_> = files.iter().map(|spans| exported(spans)).collect();
+    let [first, second] = [(); 2].map(|()| {
+        logs.reverse();
+        let tables = tables(&logs);
+        (only(&tables).usage.as_str(), only(&tables).tokens.total())
+    });
+    assert_eq!(first, second);
+    first
+}
+
+/// Agents that run at the same time below one span are not inside of each other, whatever that span is and wherever it is.
+#[test]
+fn parallel_runs_below_one_span_add_up() {
+    let root = |operation: &str| placed_span(1, 0, [0, 100], operation, [0, 0]);
+    let first = || placed_span(2, 1, [1, 90], "invoke_agent", [1000, 10]);
+    let second = |end: u64| placed_span(3, 1, [2, end], "invoke_agent", [2000, 20]);
+    let both = ("lower_bound", Some(3030));
+    for operation in ["", "invoke_workflow", "execute_tool"] {
+        for end in [50, 95] {
+            assert_eq!(usage_of_spans(&[vec![root(operation), first(), second(end)]]), both, "{operation}");
+            assert_eq!(usage_of_spans(&[vec![root(operation), first()], vec![second(end)]]), both, "{operation}");
+            assert_eq!(usage_of_spans(&[vec![first()], vec![root(operation), second(end)]]), both, "{operation}");
+        }
+    }
+    assert_eq!(usage_of_spans(&[vec![first(), second(50)]]), both);
+    assert_eq!(usage_of_spans(&[vec![first()], vec![second(50)]]), both);
+}
+
+/// The sum of a run contains those of the runs inside of it, also where another file has these or the spans between them.
+#[test]
+fn runs_inside_of_each_other_count_once_over_files() {
+    let outer = || placed_span(2, 0, [1, 90], "invoke_agent", [1000, 10]);
+    let tool = || placed_span(4, 2, [4, 11], "execute_tool", [0, 0]);
+    let inner = |parent: u64| placed_span(3, parent, [5, 10], "invoke_agent", [400, 4]);
+    let once = ("lower_bound", Some(1010));
+    assert_eq!(usage_of_spans(&[vec![outer(), inner(2)]]), once);
+    assert_eq!(usage_of_spans(&[vec![outer()], vec![inner(2)]]), once);
+    assert_eq!(usage_of_spans(&[vec![outer(), tool()], vec![inner(4)]]), once);
+    assert_eq!(usage_of_spans(&[vec![outer()], vec![inner(4), tool()]]), once);
+    assert_eq!(usage_of_spans(&[vec![outer()], vec![inner(4)], vec![tool()]]), once);
+    // Copies of the files add nothing.
+    assert_eq!(usage_of_spans(&[vec![outer()], vec![inner(2)], vec![inner(2), outer()]]), once);
+}
+
+/// Only the runs around a request repeat it. Others of its trace count.
+#[test]
+fn a_run_without_requests_counts_beside_those_of_another_run() {
+    let root = || placed_span(1, 0, [0, 100], "", [0, 0]);
+    let workflow = || placed_span(1, 0, [0, 100], "invoke_workflow", [6000, 60]);
+    let run = || placed_span(2, 1, [1, 90], "invoke_agent", [1000, 10]);
+    let tool = || placed_span(6, 2, [2, 5], "execute_tool", [0, 0]);
+    let request = |parent: u64| placed_span(3, parent, [3, 4], "chat", [300, 5]);
+    let other = || placed_span(4, 1, [92, 95], "invoke_agent", [5000, 50]);
+    let both = ("lower_bound", Some(305 + 5050));
+    assert_eq!(usage_of_spans(&[vec![root(), run(), request(2), other()]]), both);
+    assert_eq!(usage_of_spans(&[vec![other(), request(6), tool(), run(), workflow()]]), both);
+    // The span between them is absent: its times show that the request is inside of the first run.
+    assert_eq!(usage_of_spans(&[vec![root(), run(), request(6), other()]]), both);
+    // A later part of the session is not exact either.
+    let later = placed_span(5, 1, [96, 99], "chat", [40, 4]);
+    assert_eq!(usage_of_spans(&[vec![root(), other(), later]]), ("lower_bound", Some(5050 + 44)));
+    assert_eq!(usage_of_spans(&[vec![root(), run(), request(2)]]), ("exact", Some(305)));
+    // What another file states of the run may contain its requests.
+    assert_eq!(usage_of_spans(&[vec![root(), run(), request(2)], vec![other()]]), ("lower_bound", Some(5050)));
+}
+
 /// Of spans around each other the innermost is the request, unless one around it names its operation.
 #[test]
 fn nested_spans_of_a_request_count_once() {

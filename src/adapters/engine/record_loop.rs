@@ -10,6 +10,7 @@ use super::unknown::{may_be_record, unknown_type};
 use crate::base::log_prefix::{begins_object, without_prefix};
 use crate::json;
 use crate::json::lines::Line;
+use crate::json::parts::parts;
 use crate::model::health::{Health, Reason};
 use crate::model::session::SessionResult;
 use crate::model::unknown;
@@ -209,13 +210,15 @@ impl<'a, F: Fold> FoldState<'a, F> {
     /// Adds the records of a line that is not one record: the end of the line between them was lost.
     #[cold]
     fn add_damaged(&mut self, line: Line<'a>, error: json::Error) {
-        let Some((mut first, mut rest)) = split(line.bytes) else { return self.add_rejected(line, error) };
-        loop {
-            self.add_part(Line { bytes: first, ..line });
-            let Some(parts) = split(rest) else { break };
-            (first, rest) = parts;
+        if line.bytes.len() > MAX_LINE {
+            return self.add_rejected(line, error);
         }
-        self.add_part(Line { bytes: rest, ..line });
+        for bytes in parts(line.bytes) {
+            if bytes.len() == line.bytes.len() {
+                return self.add_rejected(line, error);
+            }
+            self.add_part(Line { bytes, ..line });
+        }
     }
 
     fn add_part(&mut self, line: Line<'a>) {
@@ -285,30 +288,6 @@ impl<'a, F: Fold> FoldState<'a, F> {
 /// Whether a line may be a record.
 fn check(bytes: &[u8]) -> Result<(), json::Error> {
     if bytes.starts_with(b"{") && bytes.len() <= MAX_LINE { Ok(()) } else { Err(json::Error::Refused) }
-}
-
-/// The first record of a line, which may be cut, and the rest of the line, if that begins with another record: one that the same program
-/// wrote, so that it has the same first key.
-fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    /// At most so many beginnings of a record are searched for its end.
-    const MOST: usize = 16;
-    const LONGEST_KEY: usize = 64;
-    if line.len() > MAX_LINE {
-        return None;
-    }
-    if let Ok(end) = json::value_end(line, 0) {
-        let (first, rest) = line.split_at_checked(end)?;
-        let rest = rest.trim_ascii();
-        return rest.starts_with(b"{").then_some((first, rest));
-    }
-    let colon = line.iter().take(LONGEST_KEY).position(|byte| *byte == b':')?;
-    let beginning = line.get(..=colon).filter(|it| it.starts_with(b"{\""))?;
-    let is_record = |at: &usize| {
-        let rest = json::value_end(line, *at).ok().and_then(|end| line.get(end..));
-        rest.is_some_and(|rest| matches!(rest.trim_ascii(), [] | [b'{', ..]))
-    };
-    let at = memchr::memmem::find_iter(line, beginning).skip(1).take(MOST).find(is_record)?;
-    line.split_at_checked(at)
 }
 
 /// Why a line is not a record.

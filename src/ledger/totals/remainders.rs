@@ -1,12 +1,14 @@
 //! What totals contain beyond the responses: rows of grain `session`, so that the ledger sums to the totals.
 
+use std::collections::BTreeMap;
+
 use super::agents::divide;
 use super::matching::{Match, Response, TotalNames, match_responses};
 use super::model_name::canonical;
 use super::model_sum::{PlacedTotal, turns};
-use super::remainder::{Remainder, cost_of, sum_of_tokens};
+use super::remainder::{Remainder, cost_of};
 use super::stated::StatedTotals;
-use crate::model::session::{Cost, NEGLIGIBLE_USD, SessionResult, Turn};
+use crate::model::session::{Cost, NEGLIGIBLE_USD, SessionResult, Tokens, Turn};
 use crate::model::tables::{Grain, TurnRow};
 
 impl StatedTotals {
@@ -79,14 +81,14 @@ impl StatedTotals {
     /// runtime keeps shows the responses of the thread.
     fn add_steps(&self, rows: &mut Vec<TurnRow>, responses: usize, session_index: usize, session: &SessionResult) {
         let own = || rows.iter().take(responses).map(|row| &*row.turn);
-        let mut spent = sum_of_tokens(own());
+        let mut spent = Spent::of(rows.get(..responses).unwrap_or_default());
         let mut paid: f64 = own().filter_map(cost_of).sum();
         // A response without a cost may be a part of the run.
         let have_costs = own().all(|turn| cost_of(turn).is_some());
         for (source, step) in &self.steps {
             for model in &step.models {
-                let known = model.tokens.zip(spent, |total, spent| Some(total?.min(spent?)));
-                spent = spent.minus(known);
+                // A run with a place in a trace contains no response of its own log.
+                let known = spent.take(model.tokens, step.place.is_some().then_some(*source));
                 let tokens = model.tokens.minus(known);
                 let cost = model.cost.filter(|_| have_costs).map(|cost| {
                     let known = cost.min(paid);
@@ -110,6 +112,31 @@ impl StatedTotals {
                 rows.push(TurnRow::new(session_index, *source, Grain::Session, Box::new(turn)));
             }
         }
+    }
+}
+
+/// The tokens of responses that no total of a thread or a run has yet, by the index of their file.
+struct Spent(BTreeMap<usize, Tokens>);
+
+impl Spent {
+    fn of(rows: &[TurnRow]) -> Self {
+        let mut spent: BTreeMap<usize, Tokens> = BTreeMap::new();
+        for row in rows {
+            let sum = spent.entry(row.source).or_insert(Tokens::UNKNOWN);
+            *sum = sum.plus(row.turn.tokens.get());
+        }
+        Self(spent)
+    }
+
+    /// Takes what a total can contain. Responses of the file `except` are not a part of it.
+    fn take(&mut self, total: Tokens, except: Option<usize>) -> Tokens {
+        let mut taken = Tokens::UNKNOWN;
+        for (_, left) in self.0.iter_mut().filter(|(source, _)| Some(**source) != except) {
+            let known = total.minus(taken).zip(*left, |total, left| Some(total?.min(left?)));
+            *left = left.minus(known);
+            taken = taken.plus(known);
+        }
+        taken
     }
 }
 

@@ -57,6 +57,16 @@ fn join_copies(known: &mut Total, copy: &Total) {
     }
 }
 
+/// Drops the runs that are inside of others, which other files state: their sums contain them.
+fn drop_inner_runs(steps: &mut Vec<(usize, Total)>) {
+    let is_inner = |total: &Total| total.place.is_some() && steps.iter().any(|(_, outer)| total.is_inside_of(outer));
+    let inner: HashSet<String> =
+        steps.iter().filter(|(_, total)| is_inner(total)).map(|(_, total)| total.key.clone()).collect();
+    if !inner.is_empty() {
+        steps.retain(|(_, total)| !inner.contains(&total.key));
+    }
+}
+
 /// The sums over an absent log in one of the files: each file contains all of them, as of its time. The larger ones are later.
 fn largest_migrated(files: BTreeMap<usize, Vec<Total>>) -> Vec<(usize, Total)> {
     let size = |totals: &[Total]| totals.iter().filter_map(|total| total.tokens().total()).sum::<i64>();
@@ -147,6 +157,8 @@ impl StatedTotals {
             totals.api_duration_ms = add(totals.api_duration_ms, running.last.api_duration_ms);
             totals.add_process(running);
         }
+        drop_inner_runs(&mut totals.steps);
+        totals.is_minimum |= totals.steps.iter().any(|(_, total)| total.is_minimum);
         totals.steps.extend(thread_steps(threads));
         totals.migrated = largest_migrated(migrated);
         totals

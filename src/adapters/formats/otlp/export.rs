@@ -50,10 +50,11 @@
 //! plain `attributes` with `event.name`. They are read as the events above.
 //!
 //! Spans of a whole run (`invoke_agent`, `invoke_workflow`, OpenInference's `AGENT` and `CHAIN`) may state the sum of its requests. They
-//! are read where the file contains no request of their trace with counts: then each outermost one is a total of its session, which is a
-//! `lower_bound`, as a sum may leave out requests. Requests of the session in other files reduce such a total, also those of another
-//! trace. If another file contains the requests under another session, because only one of both names the conversation, they count
-//! twice: read such files as one. Other spans of parts of a run are not read, nor are events of the conventions
+//! are read where the file contains no request with counts inside of them: then each outermost one is a total of its session, which is a
+//! `lower_bound`, as a sum may leave out requests. What is inside of what is known by the ids of the spans around it, and by times where
+//! one of these is absent from the file. Runs of one session inside of each other count once, also if they are in several files. Requests
+//! of the session in other files reduce a total, also those of another trace. If another file contains the requests, or the inner run,
+//! under another session, because only one of both names the conversation, they count twice: read such files as one. Other spans of parts of a run are not read, nor are events of the conventions
 //! (`gen_ai.client.inference.operation.details`), which repeat a request, nor histograms, which name no session.
 //!
 //! Metrics are counters of one session: `token.usage` and `cost.usage`. Those of intervals (delta temporality) add up; of
@@ -88,6 +89,7 @@ mod plain_log;
 mod product;
 mod records;
 mod session;
+mod span_tree;
 mod spans;
 
 const EVENTS: Capabilities = Capabilities::TURNS
@@ -243,7 +245,7 @@ impl Exports {
             let key = Key { runtime: &runtime, id: &id };
             let Some(session) = self.session(&key, SPANS, line) else { continue };
             if spans::add(session, kind, &record, damage) {
-                self.agents.found_request(span.trace_id.as_str());
+                self.agents.found_request(span);
             }
         }
         is_known

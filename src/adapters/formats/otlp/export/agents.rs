@@ -1,49 +1,43 @@
 //! Spans of the runs of agents. Such a span can state the sum of the requests inside of it: it counts where the file contains no
-//! request of its trace with counts, and of agents inside of each other the outermost one counts.
+//! request with counts inside of it, and of agents inside of each other the outermost one counts.
 
 use foldhash::{HashMap, HashSet};
 
 use super::attributes::time_of;
 use super::product::Key;
+use super::records::Span;
 use super::session::Session;
+use super::span_tree::SpanTree;
 use super::spans::{self, MODELS, PROVIDERS, Record, TOTALS, counts_of, tokens_of};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::base::text::Symbol;
-use crate::base::time::Time;
 use crate::json::fields::Count;
-use crate::model::session::{Capabilities, ModelTotal, SessionResult, Tokens, Total, TotalKind};
-
-/// Spans are not nested more deeply.
-const DEEPEST: usize = 64;
+use crate::model::id_hash::IdHash;
+use crate::model::session::{Capabilities, ModelTotal, SessionResult, Total, TotalKind};
 
 /// The runs of agents in a file.
 #[derive(Default)]
 pub(super) struct AgentRuns {
     traces: HashMap<String, Trace>,
+    tree: SpanTree,
     sessions: SessionsById<Session>,
 }
 
-/// The spans of a trace, until a request is found.
+/// The spans of a trace that have counts.
 #[derive(Default)]
 struct Trace {
-    has_request: bool,
-    /// The parents of spans of agents and tools.
-    parents: HashMap<String, Option<String>>,
-    /// The runs that state counts, by their spans.
-    runs: HashMap<String, Run>,
+    /// The runs by their spans.
+    runs: HashMap<IdHash, Run>,
+    /// The requests, each as a total that has only its times.
+    requests: Vec<(IdHash, Total)>,
 }
 
 /// The run of an agent.
 struct Run {
     /// The index of its session.
     session: usize,
-    line: i64,
-    started_at: Option<Time>,
-    ended_at: Option<Time>,
-    model: Option<Symbol>,
-    provider: Option<Symbol>,
-    tokens: Tokens,
+    total: Total,
 }
 
 impl AgentRuns {
@@ -57,18 +51,12 @@ impl AgentRuns {
     ) -> bool {
         let span = record.span;
         let (Some(trace), Some(id)) = (span.trace_id.some(), span.span_id.some()) else { return false };
-        let is_run = spans::is_run(record.attributes);
-        if !is_run && !spans::is_of_agent(record.attributes) || spans::has_log_of_requests(span, record.attributes) {
+        let name = self.tree.add(trace, id, span.parent_span_id.some());
+        if !spans::is_run(record.attributes) || spans::has_log_of_requests(span, record.attributes) {
             return false;
         }
-        let counts = if is_run { counts_of(record.attributes) } else { [Count::Unknown; 5] };
-        let has_counts = counts.iter().any(|it| *it != Count::Unknown);
-        let known = self.traces.entry(trace.to_owned()).or_default();
-        if known.has_request {
-            return has_counts;
-        }
-        known.parents.insert(id.to_owned(), span.parent_span_id.some().map(str::to_owned));
-        if !has_counts {
+        let counts = counts_of(record.attributes);
+        if counts.iter().all(|it| *it == Count::Unknown) {
             return false;
         }
         damage.note_impossible(&counts);
@@ -82,32 +70,40 @@ impl AgentRuns {
         let session = self.sessions.index_or_add(&key.of_signal(signal), new);
         self.sessions[session].facts(record.attributes);
         let symbol = |names: &[&str]| record.attributes.first_text(names).map(|it| Symbol::new(&it));
-        let run = Run {
-            session,
+        let (times, ended_at) = (times_of(span), time_of(span.end_time_unix_nano));
+        let total = Total {
             line: record.line.number,
-            started_at: time_of(span.start_time_unix_nano),
-            ended_at: time_of(span.end_time_unix_nano),
-            model: symbol(&MODELS),
-            provider: symbol(&PROVIDERS),
-            tokens,
+            key: format!("agent {trace} {id}"),
+            kind: TotalKind::Run,
+            duration_ms: times.started_at.zip(ended_at).and_then(|(start, end)| end.duration_since(start)),
+            models: vec![ModelTotal {
+                model: symbol(&MODELS),
+                provider: symbol(&PROVIDERS),
+                tokens,
+                ..ModelTotal::default()
+            }],
+            covers_subagents: true,
+            // A sum may leave out requests, such as those of other agents.
+            is_minimum: true,
+            ..times
         };
-        known.runs.entry(id.to_owned()).or_insert(run);
+        self.traces.entry(trace.to_owned()).or_default().runs.entry(name).or_insert(Run { session, total });
         true
     }
 
-    /// A request with counts is in this trace: the runs around it may state its tokens again.
-    pub(super) fn found_request(&mut self, trace: &str) {
-        let known = self.traces.entry(trace.to_owned()).or_default();
-        *known = Trace { has_request: true, ..Trace::default() };
+    /// A request with counts is in this file: the runs around it may state its tokens again.
+    pub(super) fn found_request(&mut self, span: &Span<'_>) {
+        let (Some(trace), Some(id)) = (span.trace_id.some(), span.span_id.some()) else { return };
+        let request = (SpanTree::name(trace, id), times_of(span));
+        self.traces.entry(trace.to_owned()).or_default().requests.push(request);
     }
 
     /// The sessions of the runs that count, with their sums.
     pub(super) fn finish(self) -> Vec<SessionResult> {
         let mut totals: HashMap<usize, Vec<Total>> = HashMap::default();
         for (name, trace) in self.traces {
-            let inner: HashSet<String> = trace.runs.keys().filter(|span| trace.is_inner(span)).cloned().collect();
-            for (span, run) in trace.runs.into_iter().filter(|(span, _)| !inner.contains(span)) {
-                totals.entry(run.session).or_default().push(run.into_total(&format!("{name} {span}")));
+            for run in trace.counted(&name, &self.tree) {
+                totals.entry(run.session).or_default().push(run.total);
             }
         }
         let with_totals = self.sessions.into_iter().enumerate().filter_map(|(index, mut session)| {
@@ -118,52 +114,46 @@ impl AgentRuns {
                 session.builder.extend_to(total.occurred_at);
             }
             session.builder.session.totals = totals;
-            // A sum may leave out requests, such as those of other agents.
-            session.builder.session.under_reports = true;
             Some(session.finish())
         });
         with_totals.collect()
     }
 }
 
-impl Trace {
-    /// Whether a run is inside of another one. Where the spans between them are in another file, its times show it.
-    fn is_inner(&self, span: &str) -> bool {
-        let mut around = self.parents.get(span);
-        for _ in 0..DEEPEST {
-            let Some(parent) = around else { break };
-            let Some(parent) = parent else { return false };
-            if self.runs.contains_key(parent) {
-                return true;
-            }
-            around = self.parents.get(parent);
-        }
-        let Some(run) = self.runs.get(span) else { return false };
-        self.runs.iter().any(|(other, around)| other != span && run.is_within(around) && !around.is_within(run))
-    }
+/// A total without tokens that has the times of a span.
+fn times_of(span: &Span<'_>) -> Total {
+    let started_at = time_of(span.start_time_unix_nano);
+    Total { started_at, occurred_at: time_of(span.end_time_unix_nano).or(started_at), ..Total::default() }
 }
 
-impl Run {
-    fn is_within(&self, around: &Self) -> bool {
-        around.started_at.is_some() && around.started_at <= self.started_at && self.ended_at <= around.ended_at
-    }
-
-    fn into_total(self, span: &str) -> Total {
-        Total {
-            line: self.line,
-            key: format!("agent {span}"),
-            kind: TotalKind::Run,
-            started_at: self.started_at,
-            occurred_at: self.ended_at.or(self.started_at),
-            duration_ms: self.started_at.zip(self.ended_at).and_then(|(start, end)| end.duration_since(start)),
-            models: vec![ModelTotal {
-                model: self.model,
-                provider: self.provider,
-                tokens: self.tokens,
-                ..ModelTotal::default()
-            }],
-            covers_subagents: true,
-            ..Total::default()
+impl Trace {
+    /// The runs without a request inside of them, less those that are inside of another such run.
+    fn counted(self, name: &str, tree: &SpanTree) -> Vec<Run> {
+        let mut runs = self.runs;
+        for (span, run) in &mut runs {
+            run.total.place = Some(tree.place(name, *span));
         }
+        for (span, request) in self.requests {
+            if runs.is_empty() {
+                break;
+            }
+            let place = tree.place(name, span);
+            for around in &place.around {
+                runs.remove(around);
+            }
+            if place.is_open {
+                let request = Total { place: Some(place), ..request };
+                runs.retain(|_, run| !request.is_inside_of(&run.total));
+            }
+        }
+        let is_inner = |total: &Total| {
+            let is_open = total.place.as_ref().is_some_and(|place| place.is_open);
+            let mut around = total.place.iter().flat_map(|place| &place.around);
+            around.any(|span| runs.contains_key(span))
+                || is_open && runs.values().any(|outer| total.is_inside_of(&outer.total))
+        };
+        let inner: HashSet<IdHash> =
+            runs.iter().filter(|(_, run)| is_inner(&run.total)).map(|(span, _)| *span).collect();
+        runs.into_iter().filter(|(span, _)| !inner.contains(span)).map(|(_, run)| run).collect()
     }
 }
