@@ -43,8 +43,14 @@ fn known(value: Value) -> Option<Value> {
 
 /// One object a line: rows stay readable and their differences small.
 fn shown(parsed: adapters::Parsed) -> String {
-    let health = serde_json::to_string(&parsed.health).unwrap();
-    let mut out = format!("{}\n", health.replace(",\"unknown_types\":[],\"runtime_version\":null", ""));
+    let mut health = serde_json::to_string(&parsed.health).unwrap();
+    for reject in &parsed.health.rejects {
+        health = health.replace(&format!(",\"last_line\":{}}}", reject.last_line), "}");
+    }
+    for usual in [",\"unknown_types\":[],\"runtime_version\":null", ",\"more_reasons\":0"] {
+        health = health.replace(usual, "");
+    }
+    let mut out = format!("{health}\n");
     for session in parsed.sessions {
         let Some(Value::Object(mut session)) = known(serde_json::to_value(session).unwrap()) else { continue };
         // The hashes of the records are of no use to a reader.

@@ -185,7 +185,7 @@ impl<'a> Driver<'a> {
     }
 
     fn finish(&mut self) -> Step<'a> {
-        let State::Reading(reading) = std::mem::replace(&mut self.state, State::Done) else {
+        let State::Reading(reading) = mem::replace(&mut self.state, State::Done) else {
             return Step::Done(Parsed::default());
         };
         match reading.records.finish() {

@@ -318,9 +318,9 @@ fn a_review_counts_once() {
         (sessions, rows)
     };
     let session = |id: &str, tokens, prompts| (id.to_owned(), Some(tokens), Some(prompts), None);
-    let records = [[false; 2], [false, true], [true, false], [true; 2]];
-    let threads = [(true, 2090 + 1120), (false, 1120)];
-    for ((before, own), records) in threads.into_iter().flat_map(|thread| records.map(|records| (thread, records))) {
+    let with_records =
+        [[false; 2], [false, true], [true, false], [true; 2]].map(|records| (true, 2090 + 1120, records));
+    for (before, own, records) in with_records.into_iter().chain([(false, 1120, [false; 2])]) {
         let [thread, review] = thread_and_review(before, records);
         let (sessions, rows) = counted(&[&thread]);
         // "Do it", the review and "Fix it".
