@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(names, ["c", "b.jsonl"]);
         assert_eq!(errors.len(), 2, "{errors:?}");
         assert!(matches!(errors[0], Error::Missing(_)), "{errors:?}");
-        // Whether a path below a file exists cannot be checked. Windows says that there is none.
+        // On Unix it cannot be checked whether a path below a file exists; on Windows it does not exist.
         #[cfg(unix)]
         assert!(matches!(errors[1], Error::Unreadable { .. }), "{errors:?}");
     }
