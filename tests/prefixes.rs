@@ -96,7 +96,7 @@ fn halves_of_a_record_count_once() {
         let (first, second) = CODEX[3].split_at(at);
         for prefix in [TIME, "agent-1  | "] {
             let lines = [CODEX[0], CODEX[1], CODEX[2], first, second];
-            let log: String = lines.iter().map(|line| format!("{prefix}{line}\n")).collect();
+            let log = lines.iter().map(|line| format!("{prefix}{line}")).collect::<Vec<_>>().join("\n") + "\n";
             let (_, tables) = read(&format!("# Log\n{log}"));
             assert_eq!(totals(&tables), [("t1", Usage::Exact, Some(107))], "{first}");
         }

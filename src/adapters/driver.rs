@@ -216,7 +216,9 @@ impl<'a> Driver<'a> {
             // Some unknown records may not have been kept.
             let mut losses = more.health;
             health.unknown_records -= kept - losses.unknown_records;
-            mem::take(&mut losses.unknown_types).into_iter().for_each(|it| unknown::add(&mut health.unknown_types, it));
+            for unknown in mem::take(&mut losses.unknown_types) {
+                unknown::add(&mut health.unknown_types, unknown);
+            }
             health.add_losses(losses);
             sessions.extend(more.sessions);
             counted.extend(more.counted);

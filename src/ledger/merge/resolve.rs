@@ -34,7 +34,7 @@ pub(super) fn name_agents_of_calls(session: &mut MergedSession) {
     });
     session.facts.session.subagents.retain(|agent| !ids.contains_key(&**agent));
     for (_, turn) in &mut session.turns {
-        // A call that starts several agents does not say which of them answered.
+        // If a call started several agents, it is unknown which of them answered.
         if let Some([id]) = turn.agent_id.as_deref().and_then(|agent| ids.get(agent)).map(Vec::as_slice) {
             turn.agent_id = Some(id.clone());
         }
