@@ -8,7 +8,7 @@ use crate::adapters::engine::probe::Probe;
 use crate::adapters::formats::side_files;
 use crate::adapters::registry::{ADAPTERS, AUXILIARY, TEXTS};
 use crate::json::lines::{Line, Lines};
-use crate::json::parts::parts;
+use crate::json::parts::read_records;
 
 /// The formats that claim a log, the likeliest first, each with its weight: the sum of [`Adapter::claims`] over the records
 /// that vote.
@@ -65,10 +65,7 @@ pub(super) fn detect_among(bytes: &[u8], hints: Hints<'_>, formats: &'static [Us
 
 /// The records of a line, which are several if the end of the line between them was lost.
 fn probes<'a>(line: Line<'a>, path: &'a str) -> impl Iterator<Item = Probe<'a>> {
-    let whole = Probe::new(line.bytes, path);
-    let others = if whole.is_some() { None } else { Some(parts(line.bytes)) };
-    let others = others.into_iter().flatten().filter(move |part| part.len() < line.bytes.len());
-    whole.into_iter().chain(others.filter_map(move |part| Probe::new(part, path)))
+    read_records(line.bytes, move |record| Probe::new(record, path))
 }
 
 /// The format of a log that is plain text: its first line decides.

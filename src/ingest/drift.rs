@@ -12,7 +12,7 @@ use crate::adapters::vocabulary::Vocabulary;
 use crate::adapters::{newest_version, tested_version};
 use crate::json::fields::Pairs;
 use crate::json::lines::Lines;
-use crate::json::parts::parts;
+use crate::json::parts::read_records;
 use crate::json::{self, Raw};
 use crate::model::source::Source;
 use crate::model::unknown::Contents;
@@ -108,9 +108,7 @@ impl Drifts {
         let mut found = Collected { files: 1, ..Collected::default() };
         let is_record = |text: &&[u8]| text.first() == Some(&b'{') && json::value_end(text, 0) == Ok(text.len());
         for line in Lines::new(content) {
-            let whole = Some(line.bytes).filter(is_record);
-            let others = if whole.is_some() { None } else { Some(parts(line.bytes)) };
-            for record in whole.into_iter().chain(others.into_iter().flatten().filter(is_record)) {
+            for record in read_records(line.bytes, |text| Some(text).filter(is_record)) {
                 found.records += 1;
                 let name = type_name(&type_of(record));
                 found.types.entry(name).or_default().add(record);

@@ -20,6 +20,14 @@ pub fn parts(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// What `read` makes of a line, or else of its parts.
+pub fn read_records<'a, R>(line: &'a [u8], read: impl Fn(&'a [u8]) -> Option<R>) -> impl Iterator<Item = R> {
+    let whole = read(line);
+    let others = whole.is_none().then(|| parts(line)).into_iter().flatten();
+    let others = others.filter(move |part| part.len() < line.len());
+    whole.into_iter().chain(others.filter_map(read))
+}
+
 /// The end of the first part.
 fn part_end(text: &[u8]) -> usize {
     let damaged_at = if text.first() == Some(&b'{') {

@@ -30,7 +30,7 @@ use foldhash::HashSet;
 use serde::Deserialize;
 use twox_hash::XxHash3_64;
 
-use super::common::Usage;
+use super::counts::Usage;
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};

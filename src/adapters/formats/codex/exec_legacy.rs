@@ -17,7 +17,8 @@
 
 use serde::Deserialize;
 
-use super::common::{Counted, Duration, Edit, Info, Invocation, Next, Outcome, Usage, aborted};
+use super::common::{Counted, Duration, Edit, Invocation, Next, Outcome, aborted};
+use super::counts::{Info, Usage};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};

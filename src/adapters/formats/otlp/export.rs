@@ -51,11 +51,12 @@
 //!
 //! Spans of a whole run (`invoke_agent`, `invoke_workflow`, OpenInference's `AGENT` and `CHAIN`) may state the sum of its requests. They
 //! are read where the file contains no request with counts inside of them: then each outermost one is a total of its session, which is a
-//! `lower_bound`, as a sum may leave out requests. What is inside of what is known by the ids of the spans around it, and by times where
-//! one of these is absent from the file. Runs of one session inside of each other count once, also if they are in several files. Requests
-//! of the session in other files reduce a total, also those of another trace. If another file contains the requests, or the inner run,
-//! under another session, because only one of both names the conversation, they count twice: read such files as one. Other spans of parts of a run are not read, nor are events of the conventions
-//! (`gen_ai.client.inference.operation.details`), which repeat a request, nor histograms, which name no session.
+//! `lower_bound`, as a sum may leave out requests. The ids of parents show which span is inside of which. If a parent is absent from the
+//! file, the times show it. Runs of one session inside of each other count once, also if they are in several files. Requests of the session
+//! in other files reduce a total, also those of another trace. If another file contains the requests, or the inner run, under another
+//! session, because only one of both names the conversation, they count twice: read such files as one. Other spans of parts of a run are
+//! not read, nor are events of the conventions (`gen_ai.client.inference.operation.details`), which repeat a request, nor histograms, which
+//! name no session.
 //!
 //! Metrics are counters of one session: `token.usage` and `cost.usage`. Those of intervals (delta temporality) add up; of
 //! running totals since the start of a process (cumulative) the last counts. They give one row of grain `session` for each

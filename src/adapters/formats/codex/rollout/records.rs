@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use super::items::{ActivityItem, ItemCompleted};
-use crate::adapters::formats::codex::common::{Duration, Edit, Info, Invocation, Usage};
+use crate::adapters::formats::codex::common::{Duration, Edit, Invocation};
+use crate::adapters::formats::codex::counts::{Info, Usage};
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, LazyText, Maybe, Number, Pairs, Text, When, by_type};
 use crate::json::record::{Skip, record};
