@@ -1,7 +1,7 @@
 //! What the tables contain of telemetry, alone and beside other views of the session.
 
 use agentlogs::model::session::{CallStatus, Status};
-use agentlogs::model::tables::{SessionRow, Tables};
+use agentlogs::model::tables::{SessionRow, Tables, Usage};
 use serde_json::{Value, json};
 
 use super::tables;
@@ -584,6 +584,11 @@ fn events_in_a_file_are_read() {
         "model": "gemini-3-pro", "input_token_count": 20, "cached_content_token_count": 5, "output_token_count": 7,
         "thoughts_token_count": 3, "total_token_count": 30, "duration_ms": 2300, "prompt_id": "p1",
     });
+    // It repeats the response.
+    let details = json!({
+        "event.name": "gen_ai.client.inference.operation.details", "gen_ai.response.model": "gemini-3-pro",
+        "gen_ai.usage.input_tokens": 20, "gen_ai.usage.output_tokens": 7,
+    });
     let call = json!({"function_name": "read_file", "function_args": "{}", "success": true, "decision": "accept"});
     let prompt = json!({"prompt_id": "p1", "prompt_length": 9});
     let metrics = json!({"resource": {}, "scopeMetrics": [{"metrics": [{"name": "gemini_cli.token.usage"}]}]});
@@ -591,6 +596,7 @@ fn events_in_a_file_are_read() {
         record("config", json!({"model": "gemini-3-pro"})),
         record("user_prompt", prompt),
         record("api_response", response),
+        record("", details),
         record("tool_call", call),
         serde_json::to_string_pretty(&metrics).unwrap(),
     ];
@@ -600,6 +606,7 @@ fn events_in_a_file_are_read() {
     let tokens = session.tokens;
     assert_eq!((tokens.input, tokens.cache_read, tokens.output), (Some(15), Some(5), Some(10)));
     assert_eq!((session.user_turns, tables.tool_calls.len()), (Some(1), 1));
+    assert_eq!(session.usage, Usage::Exact);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod processes;
 mod remainder;
 mod remainders;
 mod running_total;
+mod runs;
 mod saved;
 mod stated;
 mod thread_steps;

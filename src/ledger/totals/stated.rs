@@ -12,6 +12,7 @@ use super::others::mark_others;
 use super::places::TotalPlaces;
 use super::processes::{Process, add_result, join_captures, join_restored, join_saved};
 use super::running_total::RunningTotal;
+use super::runs::Runs;
 use super::saved::{join_recorded, last_of_processes};
 use super::thread_steps::thread_steps;
 use crate::base::time::Time;
@@ -49,24 +50,6 @@ pub(in crate::ledger) struct FileTotals {
     pub ended_at: Option<Time>,
 }
 
-/// Two copies of the total of a run, of which one may be older: the larger of each amount counts.
-fn join_copies(known: &mut Total, copy: &Total) {
-    if let ([known], [copy]) = (known.models.as_mut_slice(), copy.models.as_slice()) {
-        known.tokens = known.tokens.max(copy.tokens);
-        known.cost = known.cost.into_iter().chain(copy.cost).reduce(f64::max);
-    }
-}
-
-/// Drops the runs that are inside of others, which other files state: their sums contain them.
-fn drop_inner_runs(steps: &mut Vec<(usize, Total)>) {
-    let is_inner = |total: &Total| total.place.is_some() && steps.iter().any(|(_, outer)| total.is_inside_of(outer));
-    let inner: HashSet<String> =
-        steps.iter().filter(|(_, total)| is_inner(total)).map(|(_, total)| total.key.clone()).collect();
-    if !inner.is_empty() {
-        steps.retain(|(_, total)| !inner.contains(&total.key));
-    }
-}
-
 /// The sums over an absent log in one of the files: each file contains all of them, as of its time. The larger ones are later.
 fn largest_migrated(files: BTreeMap<usize, Vec<Total>>) -> Vec<(usize, Total)> {
     let size = |totals: &[Total]| totals.iter().filter_map(|total| total.tokens().total()).sum::<i64>();
@@ -84,39 +67,18 @@ impl StatedTotals {
     ) -> Self {
         let mut totals = Self { covers_subagents: true, ..Self::default() };
         let mut keys = HashSet::new();
-        // The first file with a run of these tokens, for each of several such runs.
-        let mut runs: HashMap<([Option<i64>; 4], usize), usize> = HashMap::default();
-        // The step of each run, by its key; `None` if it is a run of another file under another key.
-        let mut steps: HashMap<String, Option<usize>> = HashMap::default();
+        let mut runs = Runs::default();
         let mut processes: Vec<Process> = Vec::new();
         let mut threads = Vec::new();
         let mut saved = Vec::new();
         let mut migrated: BTreeMap<usize, Vec<Total>> = BTreeMap::new();
         for FileTotals { source, totals: stated, ended_at } in files {
             let mut processes_of_file: Vec<Process> = Vec::new();
-            let mut runs_of_file: HashMap<[Option<i64>; 4], usize> = HashMap::default();
+            let mut runs_of_file = Vec::new();
             for total in stated {
                 match total.kind {
                     TotalKind::Thread => threads.push((source, total)),
-                    TotalKind::Run => {
-                        let tokens = total.tokens();
-                        let counts = tokens.kinds();
-                        let number = runs_of_file.entry(counts).or_default();
-                        *number += 1;
-                        if let Some(step) = steps.get(&total.key) {
-                            if let Some((_, known)) = step.and_then(|step| totals.steps.get_mut(step)) {
-                                join_copies(known, &total);
-                            }
-                            continue;
-                        }
-                        // Two files can state one run, with keys of their own: a trajectory, and what the program printed.
-                        let is_known = tokens.output.is_some() && tokens.total().is_some_and(|total| total > 0);
-                        let is_new = !is_known || *runs.entry((counts, *number)).or_insert(source) == source;
-                        steps.insert(total.key.clone(), is_new.then_some(totals.steps.len()));
-                        if is_new {
-                            totals.steps.push((source, total));
-                        }
-                    }
+                    TotalKind::Run => runs_of_file.push(total),
                     TotalKind::Saved => {
                         if keys.insert(total.key.clone()) {
                             saved.push((source, total));
@@ -135,6 +97,7 @@ impl StatedTotals {
                     }
                 }
             }
+            runs.add_file(source, runs_of_file);
             totals.places.end_file(source, ended_at);
             let last = processes_of_file.pop().map(|last| last.ended_at(ended_at));
             for process in processes_of_file.into_iter().chain(last) {
@@ -157,7 +120,7 @@ impl StatedTotals {
             totals.api_duration_ms = add(totals.api_duration_ms, running.last.api_duration_ms);
             totals.add_process(running);
         }
-        drop_inner_runs(&mut totals.steps);
+        totals.steps = runs.outer();
         totals.is_minimum |= totals.steps.iter().any(|(_, total)| total.is_minimum);
         totals.steps.extend(thread_steps(threads));
         totals.migrated = largest_migrated(migrated);
@@ -252,44 +215,6 @@ mod tests {
             let totals = of_files(files);
             let sums: Vec<_> = totals.models.values().map(|sum| sum.all.total.tokens.input).collect();
             assert_eq!((sums, totals.steps.len(), totals.duration_ms), (vec![Some(30)], 1, Some(30)));
-        }
-    }
-
-    #[test]
-    fn a_run_that_two_files_state_is_counted_once_if_its_tokens_are_known() {
-        let run = |key: &str, output: Option<i64>| {
-            let mut run = total(key, TotalKind::Run, 5);
-            run.models[0].tokens.output = output;
-            run
-        };
-        let steps = |a: Total, b: Total| of_files([vec![a], vec![b]]).steps.len();
-        assert_eq!(steps(run("a", Some(2)), run("b", Some(2))), 1);
-        assert_eq!(steps(run("a", Some(2)), run("b", Some(3))), 2);
-        assert_eq!(steps(run("a", None), run("b", None)), 2);
-        let mut cached = run("b", Some(2));
-        (cached.models[0].tokens.input, cached.models[0].tokens.cache_read) = (Some(3), Some(2));
-        assert_eq!(steps(run("a", Some(2)), cached), 2);
-        // One file states each run once.
-        let both = || vec![run("a", Some(2)), run("b", Some(2))];
-        let one = |key| vec![run(key, Some(2))];
-        for (files, expected) in
-            [(vec![both()], 2), (vec![one("c"), both()], 2), (vec![both(), one("c")], 2), (vec![one("c"), one("d")], 1)]
-        {
-            assert_eq!(of_files(files).steps.len(), expected);
-        }
-    }
-
-    /// One of two copies of a file is older: its last run has grown since, and the other file has a further run of equal counts.
-    #[test]
-    fn the_larger_copy_of_a_run_counts() {
-        let run = |key: &str, input| total(key, TotalKind::Run, input);
-        let older = || vec![run("a", 5), run("b", 3)];
-        let newer = || vec![run("a", 5), run("b", 8), run("c", 5)];
-        for files in [[older(), newer()], [newer(), older()]] {
-            let totals = of_files(files);
-            let mut inputs: Vec<_> = totals.steps.iter().map(|(_, step)| step.tokens().input).collect();
-            inputs.sort_unstable();
-            assert_eq!(inputs, [Some(5), Some(5), Some(8)]);
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! - No message has a token count. `prompt_tokens` and `completion_tokens` of a session are those of its last request, and what
 //!   they include changed between versions: they are not read.
-//! - The cost of a session includes the costs of its subagents' sessions, so only sessions without a parent have one.
+//! - The cost of a session includes the costs of its subagents' sessions, except of subagents that failed, were cancelled or had no end.
 //! - Times are in seconds, though the comments of the schema claim milliseconds.
 //! - The subagent of a call `agent` has a session, whose id is that of the call, in newer versions `MESSAGE$$CALL`.
 //!
@@ -19,14 +19,14 @@
 //! | session, parent | `sessions.id`, `parent_session_id`: a subagent's session has the id of its call, newer ones `MESSAGE$$CALL` |
 //! | cwd | `metadata.working_directory` of the first shell result: no column contains it |
 //! | turn | an `assistant` message with text, reasoning or a call: `model`, `provider`, time and stop reason of its `finish` part; without counts |
-//! | cost | `sessions.cost` of sessions whose parent is not in the database, in a row of grain `session`: a parent's cost includes its subagents' (source). 0 is unknown: free, local and flat-rate models |
+//! | cost | `sessions.cost` of sessions whose parent is not in the database, in a row of grain `session`: a parent's cost includes its subagents' (source). It is added when a subagent ends, so that one that failed ("Failed to generate response", "error generating"), was cancelled or has no result has a cost of its own. 0 is unknown: free, local and flat-rate models |
 //! | call | `tool_call` parts, results by `tool_call_id`; exit code: "Exit code N" at the end of a `bash` result, whose `is_error` is false (16 of 16) |
-//! | call status | with `is_error` `denied`: "Permission denied", "User denied permission", "Tool call blocked by hook", "Turn halted by hook"; `cancelled`: "Tool execution canceled by user", "user cancelled assistant tool calling"; `error`: `is_error`, or an exit code other than 0 |
+//! | call status | with `is_error` `denied`: "Permission denied", "User denied permission", "User cancelled this question", "Tool call blocked by hook", "Turn halted by hook"; `cancelled`: "Tool execution canceled by user", "user cancelled assistant tool calling"; `error`: `is_error`, or an exit code other than 0 |
 //! | file change | the path of an `edit`, `multiedit` or `write`; lines `additions`, `removals` of the result's metadata |
 //! | subagent | each session below this one |
 //! | events | `is_summary_message` or `summary_message_id` (compaction), `finish` with `error` or `content_filter` (error), `canceled` (abort), refusals |
 //! | user turns | `user` messages with a text, an image or a file, except in subagents. Shell commands of the user (`shell_command` parts) are none |
-//! | status | the last `finish` of the model: `end_turn` without calls is `success`, `canceled` and `permission_denied` are `aborted`, `error` and `content_filter` are `error`, else `incomplete` |
+//! | status | the last `finish` of the model: `end_turn` without calls is `success`, `canceled` and `permission_denied` are `aborted`, as is `end_turn` with a call that was denied (since 2026), `error` and `content_filter` are `error`, else `incomplete` |
 //!
 //! *Unknown*: all tokens. `prompt_tokens` and `completion_tokens` are those of the last request only, and what they include differs
 //! between versions. Times are in seconds.
@@ -159,8 +159,8 @@ impl Fold for Database {
             let time = child.builder.session.started_at;
             let Some(parent) = child.builder.session.parent_session_id.as_ref() else { continue };
             let Some(parent) = self.sessions.find(parent) else { continue };
-            self.sessions[index].has_parent = true;
             let call = id.rsplit_once("$$").map_or(id.as_str(), |(_, call)| call);
+            self.sessions[index].is_in_parent = self.sessions[parent].includes_cost_of(call);
             let builder = &mut self.sessions[parent].builder;
             let call = builder.call_index(call).map(|_| call);
             subagents::add(builder, &id, call, At { line, time });

@@ -285,4 +285,40 @@ mod tests {
         // What a command printed.
         assert_eq!(exit_code(&format!("Output: job 7\nExit Code: 5\nbye\n{later}")), None);
     }
+
+    /// A prompt that is cancelled makes Gemini CLI write its history again: each call then has the results of all calls of its answer, and
+    /// outputs that were too long are cut.
+    #[test]
+    fn calls_keep_their_results_when_the_history_is_rewritten() {
+        let calls_of = |second: &str| {
+            let response = |id: &str, output: &str| {
+                format!(
+                    r#"{{"functionResponse":{{"id":"{id}","name":"run_shell_command","response":{{"output":"{output}"}}}}}}"#
+                )
+            };
+            let (first, failed) = (response("c1", "Output: a"), response("c2", r"Output: failed\nExit Code: 2"));
+            let answer = |first: &str, second: &str| {
+                let call = |id: &str, result: &str| {
+                    format!(
+                        r#"{{"id":"{id}","name":"run_shell_command","args":{{"command":"make"}},"result":[{result}],"status":"success"}}"#
+                    )
+                };
+                let calls = [call("c1", first), call("c2", second)].join(",");
+                ANSWER.replacen("\"Done.\"", &format!("\"\",\"toolCalls\":[{calls}]"), 1)
+            };
+            let both = format!("{first},{second}", second = response("c2", second));
+            let history = format!(r#"{{"$set":{{"messages":[{PROMPT},{}]}}}}"#, answer(&both, &both));
+            let session = read(&[PROMPT, &answer(&first, &failed), &history]);
+            let calls = session.tool_calls.iter();
+            calls.map(|call| (call.status, call.exit_code.get(), call.result_bytes.get())).collect::<Vec<_>>()
+        };
+        let calls = calls_of(r"Output: failed\nExit Code: 2");
+        let [(CallStatus::Ok, None, Some(_)), (CallStatus::Error, Some(2), Some(bytes))] = calls[..] else {
+            panic!("{calls:?}")
+        };
+        let masked = r"<tool_output_masked>\nOutput: failed\nExit Code: 2\n\nOutput too large. Full output available at: /t\n</tool_output_masked>";
+        for masked in [masked, r"<tool_output_masked>\n[Tool result masked]\n</tool_output_masked>"] {
+            assert_eq!(calls_of(masked)[1], (CallStatus::Error, Some(2), Some(bytes + 2)), "{masked}");
+        }
+    }
 }

@@ -198,10 +198,11 @@ impl Exports {
             plain_log::Found::Nothing => return false,
         };
         let attributes = Attributes { own: &event.attributes, resource: &event.resource };
-        self.event(&LogRecord::default(), attributes, line, damage)
+        // A program that writes such a file writes all of its telemetry to it, so that another record has the request.
+        self.event(&LogRecord::default(), attributes, line, damage) || events::is_request(attributes)
     }
 
-    /// Whether the record is an event of an agent.
+    /// Whether the record is an event of an agent, or repeats one.
     fn event(
         &mut self,
         record: &LogRecord<'_>,
@@ -209,7 +210,9 @@ impl Exports {
         line: Line<'_>,
         damage: &mut RecordErrors,
     ) -> bool {
-        let Some((product, name)) = events::name_of(record, attributes) else { return false };
+        let Some((product, name)) = events::name_of(record, attributes) else {
+            return events::repeats_request(attributes);
+        };
         let Some(id) = session_id(attributes) else { return false };
         let key = Key { runtime: product.runtime, id: &id };
         if let Some(session) = self.session(&key, EVENTS, line) {

@@ -1,5 +1,7 @@
 //! One session of Crush while its rows are read.
 
+use foldhash::{HashSet, HashSetExt as _};
+
 use super::records::{Data, Metadata, Part, Row};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
@@ -9,7 +11,7 @@ use crate::json::Raw;
 use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operation, SessionResult, Total};
 
 /// Results of calls that the user refused, in any case of letters.
-const REFUSALS: [&str; 2] = ["Permission denied", "User denied permission"];
+const REFUSALS: [&str; 3] = ["Permission denied", "User denied permission", "User cancelled this question"];
 
 /// How results begin of calls that a hook of the user refused.
 const REFUSALS_BY_HOOKS: [&str; 2] = ["Tool call blocked by hook.", "Turn halted by hook."];
@@ -17,12 +19,19 @@ const REFUSALS_BY_HOOKS: [&str; 2] = ["Tool call blocked by hook.", "Turn halted
 /// Results of calls that had none when the user cancelled the answer.
 const CANCELLATIONS: [&str; 2] = ["Tool execution canceled by user", "Error: user cancelled assistant tool calling"];
 
+/// How results begin of subagents that failed.
+const FAILED_SUBAGENTS: [&str; 2] = ["Failed to generate response", "error generating "];
+
 /// A session while its rows are read.
 pub(super) struct Session {
     pub(super) builder: Builder,
-    /// Whether the database contains the session that started this one, whose cost includes this one's.
-    pub(super) has_parent: bool,
+    /// Whether the database contains the session that started this one, and its cost includes this one's.
+    pub(super) is_in_parent: bool,
     cost: Option<f64>,
+    /// The ids of calls whose subagents' costs are not in this one: Crush adds a cost when the subagent ends without an error.
+    without_cost: HashSet<String>,
+    /// Whether the last message of the model has calls, but Crush does not go on after them.
+    is_stopped: bool,
     /// The line of the last row.
     last_line: i64,
     /// The message that summarises the session, which versions before 2026 mark only here.
@@ -34,12 +43,19 @@ impl Session {
     pub(super) fn new(context: &Context, id: &str, line: i64) -> Self {
         Self {
             builder: Builder::new(context, id, line),
-            has_parent: false,
+            is_in_parent: false,
             cost: None,
+            without_cost: HashSet::new(),
+            is_stopped: false,
             last_line: line,
             summary: None,
             last: Last::Work,
         }
+    }
+
+    /// Whether the cost of this session includes that of the subagent of a call.
+    pub(super) fn includes_cost_of(&self, call: &str) -> bool {
+        !self.without_cost.contains(call)
     }
 
     /// Fills in the row of the session.
@@ -122,6 +138,7 @@ impl Session {
         };
         let time = finish.time.0.or(row.created_at.0);
         let at = At { line, time };
+        self.is_stopped = has_calls && finish.reason.as_str() == "end_turn";
         self.last = match finish.reason.as_str() {
             "end_turn" | "stop" if !has_calls => Last::Answer,
             "canceled" | "permission_denied" => Last::Abort,
@@ -152,6 +169,7 @@ impl Session {
         let arguments = self.builder.arguments(call, raw);
         let row = &mut self.builder.session.tool_calls[call];
         row.args_bytes = data.input.len().into();
+        self.without_cost.extend(data.id.owned());
         changes::add_named_file(&mut self.builder, call, &arguments, raw, Some(Operation::Update), at);
     }
 
@@ -175,6 +193,13 @@ impl Session {
         row.duration_ms = span.and_then(|(start, end)| crate::json::fields::Number(Some(end - start)).rounded()).into();
         if data.is_error.is_true() && is_refusal(text.trim()) {
             self.builder.deny(call, at, Some(&text));
+            if self.is_stopped {
+                self.last = Last::Abort;
+            }
+        }
+        let has_failed = FAILED_SUBAGENTS.iter().any(|start| text.starts_with(start));
+        if !(is_cancelled || data.is_error.is_true() && has_failed) {
+            self.without_cost.remove(data.tool_call_id.as_str());
         }
         if let (Some(added), Some(removed)) = (metadata.additions.rounded(), metadata.removals.rounded()) {
             let changes = self.builder.session.file_changes.iter_mut();
@@ -186,7 +211,7 @@ impl Session {
 
     pub(super) fn finish(mut self) -> SessionResult {
         self.builder.end(self.last);
-        let cost = self.cost.filter(|cost| *cost > 0.0 && !self.has_parent);
+        let cost = self.cost.filter(|cost| *cost > 0.0 && !self.is_in_parent);
         if let Some(cost) = cost {
             // The cost is not divided by model.
             let turns = &self.builder.session.turns;

@@ -134,6 +134,8 @@ pub(super) struct Part<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct FunctionResponse<'a> {
+    /// The call that it is of.
+    pub(super) id: Text<'a>,
     pub(super) response: Answer<'a>,
 }
 
@@ -177,6 +179,27 @@ pub(super) fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
 pub(super) fn parts_of(content: Raw<'_>) -> Vec<Part<'_>> {
     // A single part may be written without a list.
     if content.0.first() == Some(&b'{') { vec![content.read()] } else { content.read() }
+}
+
+/// The result of a call, and the response in it. After the history was rewritten, each call of an answer has the results of all of them.
+pub(super) fn result_of<'a>(call: &ToolCall<'a>) -> (Raw<'a>, FunctionResponse<'a>) {
+    let parts: Vec<Raw<'a>> = call.result.read();
+    let response = |raw: Raw<'a>| match raw.read::<Part<'a>>().function_response {
+        Maybe::Present(response) => Some((raw, response)),
+        Maybe::Absent | Maybe::Wrong => None,
+    };
+    let mut responses: Vec<_> = parts.into_iter().filter_map(response).collect();
+    let own = responses.iter().position(|(_, response)| response.id.as_str() == call.id.as_str());
+    match own.filter(|_| responses.len() > 1) {
+        Some(own) => responses.swap_remove(own),
+        None => (call.result, responses.into_iter().next().map(|(_, response)| response).unwrap_or_default()),
+    }
+}
+
+/// What is left of an output that Gemini CLI has removed from its history, where the removed one was too long for the model.
+pub(super) fn unmasked(output: &str) -> Option<&str> {
+    let text = output.strip_prefix("<tool_output_masked>\n")?;
+    Some(text.rsplit_once("\n\nOutput too large. Full output available at: ").map_or(text, |(shown, _)| shown))
 }
 
 /// The texts of a refusal, by the user, a rule or a hook. Other calls are cancelled because the user stopped the whole answer.

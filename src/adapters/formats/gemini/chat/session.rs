@@ -3,7 +3,7 @@
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::prompts::{Author, prompt_of, without_context_of_hooks};
-use super::records::{Part, REFUSALS, Record, ToolCall, exit_code, text_of};
+use super::records::{FunctionResponse, REFUSALS, Record, ToolCall, exit_code, result_of, text_of, unmasked};
 use super::rewritten::Written;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
@@ -194,9 +194,13 @@ impl Chat {
         let at = At { line, time };
         let call = self.builder.call_of(turn, logged.id.as_str(), logged.name.as_str(), logged.args, at);
         let arguments = self.builder.arguments(call, logged.args);
-        let parts: Vec<Part<'_>> = logged.result.read();
-        let response = parts.iter().find_map(|part| part.function_response.get()).map(|it| &it.response);
-        let (output, error) = response.map_or(("", ""), |it| (it.output.as_str(), it.error.as_str()));
+        let (result, FunctionResponse { response, .. }) = result_of(logged);
+        let (output, error) = (response.output.as_str(), response.error.as_str());
+        let shown = unmasked(output);
+        if shown.is_some() && self.builder.session.tool_calls[call].result_bytes.get().is_some() {
+            return;
+        }
+        let output = shown.unwrap_or(output);
         let text = if error.is_empty() { output } else { error };
         let is_refused = REFUSALS.iter().any(|refusal| text.contains(refusal));
         let status = match logged.status.as_str() {
@@ -206,7 +210,7 @@ impl Chat {
             // Still running.
             _ => CallStatus::Incomplete,
         };
-        self.builder.result(call, logged.result, None, status);
+        self.builder.result(call, result, None, status);
         if is_refused && matches!(logged.status.as_str(), "error" | "cancelled") {
             self.builder.deny(call, at, Some(text));
         }

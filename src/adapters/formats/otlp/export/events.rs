@@ -27,6 +27,16 @@ pub(super) fn name_of<'a>(
     })
 }
 
+/// Whether an event has the conventions' name for a request.
+pub(super) fn is_request(attributes: Attributes<'_, '_>) -> bool {
+    attributes.text("event.name").as_deref() == Some("gen_ai.client.inference.operation.details")
+}
+
+/// Whether an event repeats a request: Gemini CLI writes it beside `gemini_cli.api_response`.
+pub(super) fn repeats_request(attributes: Attributes<'_, '_>) -> bool {
+    is_request(attributes) && attributes.shared_text("service.name").as_deref() == Some("gemini-cli")
+}
+
 /// Adds one event to its session.
 pub(super) fn add(
     session: &mut Session,
