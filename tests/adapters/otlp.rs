@@ -689,3 +689,22 @@ fn events_of_codex_state_cache_writes_tier_and_effort() {
     let turn = &tables.turns[0].turn;
     assert_eq!((turn.service_tier.as_deref(), turn.effort.as_deref()), (Some("priority"), Some("high")));
 }
+
+/// The tracing of Anthropic's SDK states the compaction of a request apart from its counts.
+#[test]
+fn a_compaction_beside_the_counts_of_a_request_is_counted() {
+    let pairs = json!({
+        "gen_ai.operation.name": "chat", "gen_ai.provider.name": "anthropic", "gen_ai.conversation.id": SESSION,
+        "gen_ai.request.model": "claude-opus-5", "gen_ai.request.reasoning.level": "high", "gen_ai.response.id": "msg_1",
+        "gen_ai.usage.input_tokens": 11_510, "gen_ai.usage.cache_read.input_tokens": 11_000,
+        "gen_ai.usage.cache_write.input_tokens": 500, "gen_ai.usage.output_tokens": 200,
+        "anthropic.usage.cache_creation.ephemeral_1h_input_tokens": 500,
+        "anthropic.usage.compaction.input_tokens": 90_000, "anthropic.usage.compaction.output_tokens": 3000,
+    });
+    let tables = tables(&[exported(&[library_span(1, "", "anthropic.messages.create", pairs)])]);
+    let tokens = only(&tables).tokens;
+    assert_eq!([tokens.input, tokens.output, tokens.cache_read], [Some(90_010), Some(3200), Some(11_000)]);
+    assert_eq!([tokens.cache_write, tokens.cache_write_1h], [Some(500), Some(500)]);
+    let efforts: Vec<_> = tables.turns.iter().map(|row| row.turn.effort.as_deref()).collect();
+    assert!(efforts.contains(&Some("high")), "{efforts:?}");
+}

@@ -21,7 +21,7 @@
 //! | turn | one per `message.id`, counts as in `claude-transcript` |
 //! | total | `result.modelUsage` by model, with `costUSD`, `webSearchRequests`, `contextWindow`, `provider`; `canonicalModel` is the model's name where the key does not contain it, as that of an inference profile; without it `result.usage`, which excludes subagents. The part beyond the turns is a row of grain `session` |
 //! | killed process | its responses are not included in any `result`. If the prompts since the previous `result` do not fit into a `result`, the responses before an `init` are those of a killed process, and are added to the total |
-//! | cost | `result.total_cost_usd`; the part that is not assigned to a model is that of the models without a cost, or else of the largest model |
+//! | cost | `result.total_cost_usd`; the part that is not assigned to a model is that of the models without a cost, or else of the largest model. A `costUSD` whose `costBasis` is `unknown` is the program's guess, and no cost |
 //! | duration, API duration, stated turns | `duration_ms`, `duration_api_ms`, `num_turns`, once per `uuid` (without one: per cost and duration) |
 //! | subagent | `parent_tool_use_id`, of events as well; `subagent_type` of that call |
 //! | call, file change | as in `claude-transcript`, structured result in `tool_use_result`; refusals also from `tool_result_meta[].non_execution_kind`, with the same words as `toolDenialKind`, and from `permission_denials` |

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Record, Session};
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::claude::common::model_usage::without_guesses;
 use crate::adapters::shared::builder::money;
 use crate::base::text::Symbol;
 use crate::json::lines::Line;
@@ -19,10 +20,10 @@ impl Session {
         damage: &mut RecordErrors,
     ) -> Total {
         let main = stated.filter(|it| !it.is_all_zero());
-        let cost = money(record.total_cost_usd, damage);
         let key =
             record.uuid.owned().unwrap_or_else(|| format!("{:?} {:?}", record.total_cost_usd.0, record.duration_ms.0));
         let usage = record.model_usage.get().into_iter().flat_map(|it| &it.0);
+        let cost = without_guesses(money(record.total_cost_usd, damage), usage.clone().map(|(_, usage)| usage));
         self.names.extend(usage.clone().filter_map(|(model, usage)| usage.other_name(model)));
         let mut models: Vec<_> = usage.map(|(model, usage)| usage.total(model, damage)).collect();
         // Qwen Code adds up all agents.
@@ -34,9 +35,9 @@ impl Session {
             let web_searches = record.usage.get().and_then(|it| it.server_tool_use.web_search_requests.get());
             models.push(ModelTotal { tokens, web_searches, cost, ..ModelTotal::default() });
         } else if let Some(tokens) = main {
-            // Only `usage`, which is the main agent's, contains cache writes by their time to live.
+            // Older versions divide cache writes by their time to live in `usage` only, which is the main agent's.
             if let Some(model) = models.iter_mut().find(|it| it.tokens.cache_write == tokens.cache_write) {
-                model.tokens.cache_write_1h = tokens.cache_write_1h;
+                model.tokens.cache_write_1h = model.tokens.cache_write_1h.or(tokens.cache_write_1h);
             }
         }
         Total {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::{Probe, RecordErrors};
-use crate::adapters::formats::claude::common::model_usage::ModelUsage;
+use crate::adapters::formats::claude::common::model_usage::{ModelUsage, without_guesses};
 use crate::adapters::shared::builder::{Builder, money};
 use crate::adapters::shared::history;
 use crate::base::text::SharedStr;
@@ -115,7 +115,7 @@ impl CostState<'_> {
             kind: TotalKind::Saved,
             occurred_at: builder.session.ended_at,
             api_duration_ms: self.total_api_duration.rounded(),
-            cost: money(self.total_cost_usd, damage),
+            cost: without_guesses(money(self.total_cost_usd, damage), models.clone().map(|(_, usage)| usage)),
             models: models.map(|(model, usage)| usage.total(model, damage)).collect(),
             covers_subagents: true,
             started_at: self.start_time.0,

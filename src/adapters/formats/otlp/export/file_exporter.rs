@@ -10,7 +10,7 @@ use foldhash::{HashMap, HashMapExt as _};
 use serde::Deserialize;
 
 use super::product::CHAT;
-use super::spans::{COUNT_NAMES, tokens_of};
+use super::spans::{COUNT_NAMES, EFFORTS, tokens_of};
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Context, Probe, RecordErrors, RecordKind};
 use crate::adapters::formats::atif::trajectory::runtime_of;
@@ -300,7 +300,7 @@ fn request_of(attributes: &Attributes<'_, '_>, damage: &mut RecordErrors) -> Req
         id: attributes.owned(&["gen_ai.response.id"]),
         model: attributes.symbol(&["gen_ai.response.model", "gen_ai.request.model"]),
         provider: attributes.symbol(&["gen_ai.provider.name", "gen_ai.system"]),
-        effort: attributes.symbol(&["gen_ai.request.reasoning_effort", "github.copilot.reasoning_effort"]),
+        effort: attributes.symbol(&EFFORTS),
         stop_reason: reasons.first().and_then(Text::owned),
         tokens: if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens },
         cost: dollars(attributes.raw(&["github.copilot.nano_aiu"]).read(), damage),

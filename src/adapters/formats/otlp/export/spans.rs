@@ -225,6 +225,7 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
     }
     let id = attributes.first_text(&["gen_ai.response.id", "ai.response.id"]);
     let span = record.span;
+    let tokens = tokens_of(counts, attributes.first_count(&TOTALS));
     let request = Request {
         id: id.or_else(|| {
             span.span_id.owned::<String>().map(|id| Cow::Owned(format!("{} {id}", span.trace_id.as_str())))
@@ -232,17 +233,47 @@ fn inference(session: &mut Session, record: &Record<'_, '_>, damage: &mut Record
         time: end,
         model: attributes.first_text(&MODELS),
         provider: attributes.first_text(&PROVIDERS),
+        effort: attributes.first_text(&EFFORTS),
         stop_reason: attributes
             .first_of_array("gen_ai.response.finish_reasons")
             .or_else(|| attributes.text("ai.response.finishReason")),
-        tokens: tokens_of(counts, attributes.first_count(&TOTALS)),
+        tokens: Tokens { cache_write_1h: attributes.count(CACHE_WRITE_1H).get(), ..tokens },
         duration_ms: start.zip(end).and_then(|(start, end)| end.duration_since(start)),
         cost: dollars(attributes.number("github.copilot.nano_aiu"), damage),
         is_main: true,
         ..Request::default()
     };
+    compaction(session, record, &request);
     Some(session.request(&request, record.line.number))
 }
+
+/// Adds what the provider spent to compact the conversation before it answered, which the counts of the request leave out (tracing of
+/// Anthropic's SDK for TypeScript).
+fn compaction(session: &mut Session, record: &Record<'_, '_>, request: &Request<'_>) {
+    let counts =
+        ["input", "output"].map(|kind| record.attributes.count(&format!("anthropic.usage.compaction.{kind}_tokens")));
+    let [input, output] = counts.map(Count::get);
+    if input.is_none() && output.is_none() {
+        return;
+    }
+    let id = request.id.as_ref().map(|id| Cow::Owned(format!("{id} compaction")));
+    let compaction = Request {
+        id,
+        time: request.time,
+        model: request.model.clone(),
+        provider: request.provider.clone(),
+        tokens: Tokens { input, output, ..Tokens::UNKNOWN },
+        ..Request::default()
+    };
+    session.request(&compaction, record.line.number);
+}
+
+/// The cache writes of a request that live for an hour.
+const CACHE_WRITE_1H: &str = "anthropic.usage.cache_creation.ephemeral_1h_input_tokens";
+
+/// The reasoning effort of a request.
+pub(super) const EFFORTS: [&str; 3] =
+    ["gen_ai.request.reasoning.level", "gen_ai.request.reasoning_effort", "github.copilot.reasoning_effort"];
 
 pub(super) const PROVIDERS: [&str; 4] = ["gen_ai.provider.name", "gen_ai.system", "ai.model.provider", "llm.provider"];
 
