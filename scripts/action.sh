@@ -193,14 +193,18 @@ this_run="$(values "$archive")"
 failed=false
 bounds_table=""
 if [ "${#checks[@]}" -gt 0 ]; then
-    bounds_table="$("$agentlogs" check "${checks[@]}" --undated include --archive "$archive" --format csv)" && status=0 || status=$?
+    check_messages="$(mktemp)"
+    bounds_table="$("$agentlogs" check "${checks[@]}" --undated include --archive "$archive" --format csv 2>"$check_messages")" && status=0 || status=$?
+    cat "$check_messages" >&2
+    reason="$(grep -m 1 '^agentlogs: ' "$check_messages" || echo "agentlogs check ended with status $status")"
+    rm "$check_messages"
     case "$status" in
     0) ;;
     4)
         failed=true
         message error "a bound of fail-if is exceeded: $INPUT_FAIL_IF"
         ;;
-    *) fail "agentlogs check ended with status $status" 2 ;;
+    *) fail "fail-if: ${reason#agentlogs: }" 2 ;;
     esac
 fi
 
@@ -286,7 +290,7 @@ tools="$(rows_of 'if (row[column["errors"]] > 0) print "| " code(row[column["too
     echo
     passed_in_words
     if [ -n "$bounds_table" ]; then
-        echo "| | bound | value | limit |"
+        echo "| | measure | value | bound |"
         echo "| --- | --- | ---: | ---: |"
         bounds_in_words
         echo

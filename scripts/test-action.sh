@@ -54,6 +54,12 @@ lacks '^### This pull request' of-demo/summary.md
 INPUT_PATHS="$root/demo" INPUT_LAKE=nowhere INPUT_PULL_REQUEST=7 INPUT_OUTPUT=of-demo run
 has '::warning::lake: nowhere cannot be read' log.txt
 
+# A measure that does not exist is named.
+if INPUT_PATHS="$root/sample-logs/pi-session" INPUT_FAIL_IF='cots>1' INPUT_OUTPUT=of-error bash "$root/scripts/action.sh" >log.txt 2>&1; then
+    wrong "a measure that does not exist is accepted"
+fi
+has '::error::fail-if: no report has a measure "cots"' log.txt
+
 # Names of logs have no effect in Markdown.
 mkdir hostile
 sed 's/claude-[a-z]*-[0-9-]*/a|b`@team`[x](y)/g' "$root"/sample-logs/claude-transcript/*.jsonl >hostile/log.jsonl

@@ -752,7 +752,7 @@ fn lower_bounds_are_listed_by_the_command_of_their_message() {
         assert_eq!((rows.as_array().unwrap().len(), &rows[0]["usage"]), (1, &serde_json::json!("lower_bound")));
     }
     let [_, stderr] = run(&["report", "cost", "--cost", "reported", "--logs", "demo", "--runtime", "c*"]);
-    assert!(!stderr.contains(" of $27.82,") && stderr.contains("with the same filters lists them"), "{stderr}");
+    assert!(!stderr.contains(" of $27.82,") && stderr.contains("lists all such sessions"), "{stderr}");
 }
 
 /// Logs that only give the sums of a session have an unknown number of responses, not 0.

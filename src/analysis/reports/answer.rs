@@ -5,6 +5,7 @@ use polars::prelude::DataFrame;
 use crate::analysis::rows::Judged;
 use crate::analysis::selection::LeftOut;
 use crate::analysis::skills::{PASS_RATE_WITH, PASS_RATE_WITHOUT};
+use crate::analysis::waste::{CAUSE, Cause};
 
 /// The result of a report.
 #[derive(Debug)]
@@ -33,6 +34,13 @@ impl Answer {
     pub fn compares_skills(&self) -> bool {
         let known = |name: &str| self.rows.column(name).is_ok_and(|column| column.null_count() < column.len());
         known(PASS_RATE_WITH) && known(PASS_RATE_WITHOUT)
+    }
+
+    /// Whether a row is of waste that its total leaves out.
+    pub fn has_carried_output(&self) -> bool {
+        let carried = Cause::OutputCarried.as_str();
+        let causes = self.rows.column(CAUSE).ok().and_then(|column| column.str().ok());
+        self.total.is_some() && causes.is_some_and(|causes| causes.iter().any(|cause| cause == Some(carried)))
     }
 
     /// Whether the means of a change differ in the other direction than its ranks, as of a few sessions that cost much more than others.

@@ -3,9 +3,9 @@
 use polars::prelude::*;
 
 use crate::analysis::present::{Currency, counted, grouped};
-use crate::analysis::rows::{CostBasis, Frames, Sessions};
+use crate::analysis::rows::{CostBasis, Frames, KEY, Sessions, Table, known_sum};
 use crate::analysis::selection::{Error, Grouping, Scope};
-use crate::store::frames::sessions;
+use crate::store::frames::{sessions, turns};
 
 /// Sessions whose `usage` is `lower_bound`, among all of them. See docs/accounting.md.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -65,13 +65,31 @@ impl LowerBound {
     }
 }
 
+/// Which rows have the costs and tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spending {
+    /// Sessions: a scope has those that begin in it, with all that they spent.
+    Sessions,
+    /// Turns: a scope can have a part of the turns of a session.
+    Turns,
+}
+
 /// The lower bounds among the sessions in scope, with the costs of a choice.
 ///
 /// # Errors
 /// When a filter names something that does not exist, or the tables cannot be read.
-pub fn lower_bound(tables: &Frames, scope: &Scope, cost: CostBasis) -> Result<LowerBound, Error> {
-    let sessions = Grouping::new(sessions::TABLE, &Sessions, tables, scope, cost)?;
-    Ok(LowerBound::among(sessions.rows)?)
+pub fn lower_bound(tables: &Frames, scope: &Scope, cost: CostBasis, spending: Spending) -> Result<LowerBound, Error> {
+    // Without filters a scope has all turns of each session: the sums of the sessions are read faster.
+    if spending == Spending::Sessions || scope.is_everything() {
+        let sessions = Grouping::new(sessions::TABLE, &Sessions, tables, scope, cost)?;
+        return Ok(LowerBound::among(sessions.rows)?);
+    }
+    let rows = Grouping::new(turns::TABLE, &Table(turns::TABLE), tables, scope, cost)?.rows;
+    let spent = rows.group_by(KEY.map(col)).agg([known_sum(turns::COST_USD)]);
+    let [runtime, id] = KEY;
+    let usage = tables.table(sessions::TABLE).select([col(runtime), col(id), col(sessions::USAGE)]);
+    let sessions = spent.join(usage, KEY.map(col), KEY.map(col), JoinArgs::new(JoinType::Inner));
+    Ok(LowerBound::among(sessions)?)
 }
 
 #[cfg(test)]

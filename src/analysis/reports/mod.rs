@@ -51,7 +51,7 @@ pub use answer::Answer;
 pub(super) use dimensions::with_reports;
 pub use doubts::content_doubts;
 pub use list::REPORTS;
-pub use lower_bound::{LowerBound, is_lower_bound, lower_bound};
+pub use lower_bound::{LowerBound, Spending, is_lower_bound, lower_bound};
 pub use options::Options;
 pub use people::for_people;
 pub use price_as::{PriceAs, similar_models};

@@ -4,6 +4,7 @@ use super::answer::Answer;
 use super::dimensions::{not_of_report, with_reports};
 use super::groups;
 use super::list::REPORTS;
+use super::lower_bound::Spending;
 use super::options::Options;
 use super::spec::{Body, Groups, Report};
 use super::tree;
@@ -122,6 +123,11 @@ impl Report {
     /// Whether its rows are responses, so that it has those of subagents where no session passes a filter.
     pub fn has_rows_of_turns(&self) -> bool {
         matches!(&self.body, Body::Groups(groups) if groups.rows.has(turns::GRAIN))
+    }
+
+    /// Which rows have its costs and tokens.
+    pub fn spending(&self) -> Spending {
+        if self.has_rows_of_turns() { Spending::Turns } else { Spending::Sessions }
     }
 
     /// Whether it accepts `--top`, as its rows are the waste of sessions.

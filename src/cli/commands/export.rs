@@ -10,7 +10,7 @@ use agentlogs::analysis::export::{
     in_scope, with_verdicts, write, write_file,
 };
 use agentlogs::analysis::present::{Currency, counted, grouped};
-use agentlogs::analysis::reports::{CostBasis, Frames};
+use agentlogs::analysis::reports::{CostBasis, Frames, Spending};
 use agentlogs::store::archive::{Archive, RepositoryFacts};
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::shown;
@@ -220,7 +220,7 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
         complain(format_args!("{sentence}: a charge has a day"));
     }
     // The file has US dollars.
-    state_lower_bound("", &opened, &scope, CostBasis::Auto, Currency::default())?;
+    state_lower_bound("", &opened, &scope, CostBasis::Auto, Spending::Turns, Currency::default())?;
     opened.state_prices();
     Ok(Outcome::Done)
 }

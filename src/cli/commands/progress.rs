@@ -39,7 +39,7 @@ impl Stage<'_> {
                 if load(&progress.bytes) == 0 {
                     "finding logs  {elapsed}"
                 } else {
-                    "parsing {bar:30} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {msg}"
+                    "parsing {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {msg}"
                 }
             }
             Self::Writing(parts) => {
@@ -48,7 +48,7 @@ impl Stage<'_> {
                 if parts.of.load(Ordering::Relaxed) == 0 {
                     "reconciling  {elapsed}"
                 } else {
-                    "reconciling and writing {bar:30} {pos}/{len} parts  {elapsed}"
+                    "reconciling and writing {wide_bar} {pos}/{len} parts  {elapsed}"
                 }
             }
         };

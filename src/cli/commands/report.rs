@@ -170,11 +170,15 @@ impl Asked<'_> {
                 "where the means differ in the other direction than the result, a few sessions have far larger values: ranks are compared",
             );
         }
+        if answer.has_carried_output() {
+            say("the total leaves out output_carried: some requests need these results in their context");
+        }
         if answer.compares_skills() {
             say("the pass rates are no experiment: sessions with and without a skill have different tasks");
         }
         if report.has_cost() || report.has_tokens() {
-            state_lower_bound("", opened, &options.scope, options.cost, settings.shown_currency())?;
+            let spending = report.spending();
+            state_lower_bound("", opened, &options.scope, options.cost, spending, settings.shown_currency())?;
         }
         if report.has_cost() {
             opened.state_prices();

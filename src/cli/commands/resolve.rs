@@ -3,7 +3,8 @@
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::{Currency, counted, grouped};
 use agentlogs::analysis::reports::{
-    CostBasis, Error, LeftOut, Report, Scope, lower_bound, only_in_turns, outside_of_period, unknown_labels, unmatched,
+    CostBasis, Error, LeftOut, Report, Scope, Spending, lower_bound, only_in_turns, outside_of_period, unknown_labels,
+    unmatched,
 };
 
 use super::WrongCommandLine;
@@ -67,14 +68,16 @@ pub fn state_lower_bound(
     opened: &Opened,
     scope: &Scope,
     cost: CostBasis,
+    spending: Spending,
     currency: Currency,
 ) -> anyhow::Result<()> {
-    let bound = lower_bound(&opened.frames, scope, cost).map_err(report_error)?;
+    let bound = lower_bound(&opened.frames, scope, cost, spending).map_err(report_error)?;
     if bound.applies() {
         let stated = bound.stated(currency);
-        let filters = if scope.is_everything() { "" } else { " with the same filters" };
+        // A list of sessions with the same filters can lack sessions of which the scope has a part.
+        let listed = if scope.is_everything() { "them" } else { "all such sessions" };
         let command = format!("agentlogs sessions --usage lower_bound{}", opened.options);
-        say(&format!("{prefix}costs and tokens are lower bounds: {stated}; `{command}`{filters} lists them"));
+        say(&format!("{prefix}costs and tokens are lower bounds: {stated}; `{command}` lists {listed}"));
     }
     Ok(())
 }

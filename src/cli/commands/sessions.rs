@@ -1,7 +1,7 @@
 //! `agentlogs sessions`: the sessions, the newest first.
 
 use agentlogs::analysis::present::{ReportStyle, Roles};
-use agentlogs::analysis::reports::{Options, session_list, sessions_for_people, tables_of_sessions};
+use agentlogs::analysis::reports::{Options, Spending, session_list, sessions_for_people, tables_of_sessions};
 use agentlogs::store::frames::sessions;
 
 use super::Outcome;
@@ -37,7 +37,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
     print(&rows, args.printed, layout)?;
     state_left_out("", &answer.left_out, "session", "start");
     if is_for_people {
-        state_lower_bound("", &opened, &options.scope, options.cost, settings.shown_currency())?;
+        state_lower_bound("", &opened, &options.scope, options.cost, Spending::Sessions, settings.shown_currency())?;
         state_currency(settings);
     }
     Ok(Outcome::Done)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentlogs::analysis::budget::{Limit, MeasureBound, Side, compare};
 use agentlogs::analysis::present::{Currency, counted, human};
-use agentlogs::analysis::reports::{Error, Scope};
+use agentlogs::analysis::reports::{Error, Scope, Spending};
 use agentlogs::store::frames::turns;
 use polars::prelude::*;
 
@@ -87,7 +87,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
         }
         if group.bounds.iter().any(MeasureBound::is_of_usage) {
             // Bounds and values are in US dollars.
-            state_lower_bound(&prefix, &opened, &scope, args.cost.into(), Currency::default())?;
+            state_lower_bound(&prefix, &opened, &scope, args.cost.into(), Spending::Turns, Currency::default())?;
         }
         let name = group.name;
         lines.extend(group.bounds.iter().zip(compared).map(|(bound, compared)| Line {

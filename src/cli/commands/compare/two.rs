@@ -3,7 +3,7 @@
 use agentlogs::analysis::compare::{Compared, Comparison, SIGNIFICANCE, TABLES, compare, has_few_pairs};
 use agentlogs::analysis::outcomes::{Tasks, Unjudged};
 use agentlogs::analysis::present::{self, Numbers, Roles};
-use agentlogs::analysis::reports::{CostBasis, Scope};
+use agentlogs::analysis::reports::{CostBasis, Scope, Spending};
 use polars::prelude::*;
 
 use super::filters::{cohort, held_out};
@@ -47,8 +47,8 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     print(&rows, args.printed, Layout { roles, ..Layout::default() })?;
     if is_for_people {
         state_currency(settings);
-        state_lower_bound("a: ", &opened, &a, CostBasis::Auto, settings.shown_currency())?;
-        state_lower_bound("b: ", &opened, &b, CostBasis::Auto, settings.shown_currency())?;
+        state_lower_bound("a: ", &opened, &a, CostBasis::Auto, Spending::Sessions, settings.shown_currency())?;
+        state_lower_bound("b: ", &opened, &b, CostBasis::Auto, Spending::Sessions, settings.shown_currency())?;
     }
     state_results(&found);
     if found.judged.iter().any(|judged| judged.trials > judged.unjudged) {

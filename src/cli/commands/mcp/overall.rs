@@ -7,7 +7,7 @@ use agentlogs::analysis::outcomes::Unjudged;
 use agentlogs::analysis::overview::{Look, Overview};
 use agentlogs::analysis::present::{are, counted};
 use agentlogs::analysis::reports::{
-    self, CostBasis, Frames, LeftOut, Options, Scope, lower_bound, session_list, tables_of_sessions,
+    self, CostBasis, Frames, Options, Scope, Spending, lower_bound, session_list, tables_of_sessions,
 };
 use agentlogs::analysis::views::with_views;
 use agentlogs::store::frames::{TABLES, sessions};
@@ -53,7 +53,8 @@ pub(super) fn report(data: &Data, arguments: Arguments) -> anyhow::Result<Answer
     };
     let opened = data.tables(&report.tables_for(&options))?;
     let answer = report.run(&opened.frames, &options)?;
-    let mut notes = notes(&opened.frames, &options.scope, &answer.left_out, "row", &data.settings)?;
+    let mut notes: Vec<String> = answer.left_out.stated("row", "time").into_iter().collect();
+    notes.extend(note_of_lower_bounds(&opened.frames, &options.scope, report.spending(), &data.settings)?);
     notes.extend(more(answer.more));
     if answer.rows.height() == 0 {
         notes.extend(empty_report_reason(report, &opened, &options.scope));
@@ -101,7 +102,8 @@ pub(super) fn sessions(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let columns = columns.into_iter().filter(|column| has_prompts || *column != sessions::PROMPT);
     let mut rows = answer.rows.select(columns)?;
     rows.rename(sessions::SOURCE_PATH, EVIDENCE.into())?;
-    let mut notes = notes(&opened.frames, &options.scope, &answer.left_out, "session", &data.settings)?;
+    let mut notes: Vec<String> = answer.left_out.stated("session", "start").into_iter().collect();
+    notes.extend(note_of_lower_bounds(&opened.frames, &options.scope, Spending::Sessions, &data.settings)?);
     notes.extend(more(answer.more));
     if rows.height() == 0 {
         notes.extend(empty_table_reason(&opened, &options.scope));
@@ -169,18 +171,14 @@ fn more(rows: usize) -> Option<String> {
     (rows > 0).then(|| format!("{} beyond the limit", counted(rows, "row")))
 }
 
-/// What the numbers of the rows do not show.
-fn notes(
+/// How much of the costs and tokens in scope is a lower bound, if any is.
+fn note_of_lower_bounds(
     tables: &Frames,
     scope: &Scope,
-    left_out: &LeftOut,
-    thing: &str,
+    spending: Spending,
     settings: &Settings,
-) -> anyhow::Result<Vec<String>> {
-    let bound = lower_bound(tables, scope, CostBasis::Auto)?;
-    let bound = bound
-        .applies()
-        .then(|| format!("costs and tokens are lower bounds: {}", bound.stated(settings.shown_currency())));
-    let lack = if thing == "row" { "time" } else { "start" };
-    Ok(left_out.stated(thing, lack).into_iter().chain(bound).collect())
+) -> anyhow::Result<Option<String>> {
+    let bound = lower_bound(tables, scope, CostBasis::Auto, spending)?;
+    let stated = || format!("costs and tokens are lower bounds: {}", bound.stated(settings.shown_currency()));
+    Ok(bound.applies().then(stated))
 }
