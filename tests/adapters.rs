@@ -36,6 +36,7 @@ mod otlp;
 mod pi;
 mod response_ends;
 mod swe_agent;
+mod pi_ledger;
 mod zag;
 
 use agentlogs::adapters::{self, Hints};
