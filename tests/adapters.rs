@@ -32,6 +32,7 @@ mod offers;
 mod opencode;
 mod opencode_2;
 mod openhands;
+mod openhands_completions;
 mod otlp;
 mod pi;
 mod response_ends;
