@@ -33,11 +33,12 @@ mod opencode;
 mod opencode_2;
 mod openhands;
 mod openhands_completions;
+mod openhands_forks;
 mod otlp;
 mod pi;
+mod pi_ledger;
 mod response_ends;
 mod swe_agent;
-mod pi_ledger;
 mod zag;
 
 use agentlogs::adapters::{self, Hints};
