@@ -9,6 +9,7 @@ use serde::Serialize;
 use twox_hash::XxHash3_64;
 
 use super::privacy;
+use crate::adapters::shared::ids::is_uuid;
 use crate::base::time::Time;
 use crate::input::database::{self, TableSample};
 use crate::json::fields::Pairs;
@@ -148,14 +149,6 @@ impl Form {
             Self::Other => None,
         }
     }
-}
-
-fn is_uuid(text: &str) -> bool {
-    let is_valid = |(at, byte): (usize, u8)| match at {
-        8 | 13 | 18 | 23 => byte == b'-',
-        _ => byte.is_ascii_hexdigit(),
-    };
-    text.len() == 36 && text.bytes().enumerate().all(is_valid)
 }
 
 /// The values at one place of all records.

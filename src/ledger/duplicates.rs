@@ -6,18 +6,23 @@ use foldhash::{HashMap, HashMapExt as _};
 use super::part::SessionPart;
 use crate::base::rows::Rows;
 use crate::model::known_places::KnownPlaces;
+use crate::model::session::{Capabilities, SessionResult};
 use crate::model::source::{Source, SourceStatus};
 
-/// Marks files of equal content as duplicates of the first one by path.
+/// Marks files of equal content as duplicates of the first one by path. Parts of two sessions are not copies: a fork may contain the
+/// files of the session from which it came.
 pub(super) fn mark_equal_files(sources: &mut [Source]) {
-    let mut first_paths: HashMap<String, String> = HashMap::new();
+    let mut first_paths: HashMap<(String, String), String> = HashMap::new();
     for source in sources {
         let (SourceStatus::Parsed | SourceStatus::Duplicate, Some(hash)) = (source.status, &source.content_hash) else {
             continue;
         };
-        match first_paths.get(hash) {
+        let is_part = |session: &&SessionResult| session.capabilities.has(Capabilities::PART);
+        let session = source.sessions.first().filter(is_part).map_or("", |session| &session.session_id);
+        let content = (hash.clone(), session.to_owned());
+        match first_paths.get(&content) {
             None => {
-                first_paths.insert(hash.clone(), source.path.clone());
+                first_paths.insert(content, source.path.clone());
                 source.status = SourceStatus::Parsed;
                 source.duplicate_of = None;
             }
@@ -85,7 +90,6 @@ pub(super) fn mark_files_without_rows(sources: &mut [Source], origins: &Rows<Row
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::session::SessionResult;
 
     #[test]
     fn the_first_of_equal_files_is_the_original() {
@@ -113,6 +117,32 @@ mod tests {
                 (SourceStatus::Parsed, None),
             ]
         );
+    }
+
+    /// Equal files are copies, but not parts of two sessions.
+    #[test]
+    fn equal_parts_of_two_sessions_are_no_copies() {
+        let source = |path: &str, session_id: &str, capabilities| Source {
+            path: path.to_owned(),
+            content_hash: Some("1".to_owned()),
+            status: SourceStatus::Parsed,
+            sessions: vec![SessionResult {
+                session_id: session_id.to_owned(),
+                capabilities,
+                ..SessionResult::default()
+            }],
+            ..Source::default()
+        };
+        let mut sources = [
+            source("a", "s1", Capabilities::PART),
+            source("b", "s2", Capabilities::PART),
+            source("c", "s1", Capabilities::PART),
+            source("d", "s3", Capabilities::NOTHING),
+            source("e", "s4", Capabilities::NOTHING),
+        ];
+        mark_equal_files(&mut sources);
+        let originals = sources.map(|source| source.duplicate_of);
+        assert_eq!(originals, [None, None, Some("a".to_owned()), None, Some("d".to_owned())]);
     }
 
     #[test]

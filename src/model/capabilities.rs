@@ -10,7 +10,7 @@ pub struct Capabilities(u32);
 /// Serialized as a number, and in human-readable formats as a list of words.
 impl Serialize for Capabilities {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        const WORDS: [(Capabilities, &str); 17] = [
+        const WORDS: [(Capabilities, &str); 18] = [
             (Capabilities::TURNS, "turns"),
             (Capabilities::TOOL_CALLS, "tool_calls"),
             (Capabilities::FILE_CHANGES, "file_changes"),
@@ -28,6 +28,7 @@ impl Serialize for Capabilities {
             (Capabilities::TRACED, "traced"),
             (Capabilities::METERED, "metered"),
             (Capabilities::MIGRATED, "migrated"),
+            (Capabilities::PART, "part"),
         ];
         if serializer.is_human_readable() {
             serializer.collect_seq(WORDS.iter().filter(|(shown, _)| self.has(*shown)).map(|(_, word)| word))
@@ -75,6 +76,9 @@ impl Capabilities {
     pub const METERED: Self = Self(32768);
     /// What the runtime converted from a log that an earlier version of it kept in another format. It counts where that log is absent.
     pub const MIGRATED: Self = Self(65536);
+    /// The file is a part of a session, and the place of the file is the only record of which one: an equal file at the place of another
+    /// session is not a copy of the file.
+    pub const PART: Self = Self(131_072);
     /// A proxy between the agent and its provider counted each request: all of them, and nothing else. No other format has both.
     pub const PROXIED: Self = Self::CONVERTED.and(Self::EXPORTED);
     /// The runtime keeps the file, but with less than a recording of the session contains.

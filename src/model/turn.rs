@@ -109,7 +109,7 @@ pub struct Details {
     /// Why the provider did not find the prompt in its cache, in its words.
     pub cache_miss_reason: Option<Symbol>,
     /// A second name of the response, by its record: equal in copies of the record in other sessions, and in other states of the log. Only
-    /// of responses whose identity is unique within a thread, and of those that have this name as their identity.
+    /// of responses whose identity is unique within a thread or a session, and of those that have this name as their identity.
     pub record: Option<IdHash>,
     /// Whether it is a part of another response, as the answer of an advisor.
     pub is_part: bool,

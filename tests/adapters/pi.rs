@@ -1,6 +1,6 @@
 //! pi's session files and recorded events.
 
-use agentlogs::model::session::{CallStatus, SessionResult, Status};
+use agentlogs::model::session::{CallStatus, EventKind, Instructions, SessionResult, Status};
 use agentlogs::model::tables::CallRow;
 
 use super::{sessions, tables};
@@ -386,4 +386,99 @@ fn records_of_oh_my_pi_are_known() {
     assert_eq!((session.session_id.as_str(), parsed.health.unknown_records), ("s1", 0));
     let models: Vec<_> = session.turns.iter().map(|turn| turn.model.as_deref()).collect();
     assert_eq!(models, [Some("m"), Some("small")]);
+}
+
+/// A router or a fallback answers with another model than the requested one, which remains that of the conversation.
+#[test]
+fn the_model_that_answered_is_billed() {
+    let answered = |second, member: &str| {
+        response(second, second, "", "stop").replace(r#""model":"m","#, &format!(r#""model":"m",{member}"#))
+    };
+    let compaction = r#"{"type":"compaction","id":"k","timestamp":"2026-01-02T03:04:30Z","firstKeptEntryId":"a9","usage":{"input":800,"output":70}}"#;
+    let session = read(&[
+        answered(1, r#""responseModel":"fallback","#),
+        answered(2, r#""upstreamModel":"routed","#),
+        response(3, 3, "", "stop"),
+        compaction.to_owned(),
+    ]);
+    let models: Vec<_> = session.turns.iter().filter_map(|turn| turn.model.as_deref()).collect();
+    assert_eq!(models, ["fallback", "routed", "m", "m"]);
+}
+
+/// oh-my-pi states who wrote a prompt: its agents write those of subagents, and some to continue.
+#[test]
+fn prompts_of_agents_are_not_typed() {
+    let prompt = |second, member: &str| {
+        message(second, second, &format!(r#""role":"user",{member}"content":[{{"type":"text","text":"look"}}]"#))
+    };
+    let session = read(&[
+        prompt(1, r#""attribution":"user","#),
+        prompt(2, r#""attribution":"agent","#),
+        prompt(3, r#""synthetic":true,"#),
+        prompt(4, ""),
+    ]);
+    assert_eq!(session.prompts.len(), 2);
+}
+
+/// Since 0.86 the system prompt and the tools are messages, and a later message changes them.
+#[test]
+fn system_messages_state_instructions_and_tools() {
+    let system = |second, rest: &str| message(second, second, &format!(r#""role":"system","content":"Base",{rest}"#));
+    let session = read(&[
+        system(1, r#""sections":{"preamble":"One","gone":null,"tools":"Two"},"toolsAdded":[{"name":"read"}]"#),
+        response(2, 3, "", "stop"),
+        system(4, r#""sections":{"preamble":"Other"},"toolsAdded":[{"name":"bash"}],"toolsRemoved":[{"name":"read"}]"#),
+    ]);
+    let instructions = ["Base", "One", "Two"].iter().fold(Instructions::default(), |all, text| all.then(text));
+    assert_eq!(session.offer.instructions, Some(instructions));
+    let tools: Vec<_> = session.offer.tools.unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(tools, ["bash", "read"]);
+}
+
+/// The provider answers later: the message is no response, and no end.
+#[test]
+fn a_deferred_request_is_no_response() {
+    let deferred = |usage: &str| {
+        message(
+            4,
+            5,
+            &format!(
+                r#""role":"assistant","content":[],"provider":"p","model":"m","usage":{usage},"stopReason":"deferred","deferred":{{"id":"resp_1"}}"#
+            ),
+        )
+    };
+    let empty = deferred(r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}"#);
+    let session = read(&[response(1, 2, "", "stop"), empty]);
+    assert_eq!((session.turns.len(), session.status), (1, Status::Incomplete));
+    let billed = deferred(r#"{"input":3,"output":0,"cacheRead":0,"cacheWrite":0}"#);
+    assert_eq!(read(&[billed]).turns.len(), 1);
+}
+
+/// A summary that is written again is a retry, as a response is.
+#[test]
+fn retries_of_summaries_are_retries() {
+    let log = [
+        r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/a"}"#,
+        r#"{"type":"agent_start"}"#,
+        r#"{"type":"compaction_start","reason":"threshold"}"#,
+        r#"{"type":"summarization_retry_scheduled","attempt":1,"maxAttempts":3,"delayMs":2000,"errorMessage":"529 overloaded"}"#,
+        r#"{"type":"summarization_retry_attempt_start","source":"compaction","reason":"threshold"}"#,
+        r#"{"type":"summarization_retry_finished"}"#,
+        r#"{"type":"compaction_end","reason":"threshold","result":{"tokensBefore":9},"aborted":false}"#,
+        r#"{"type":"agent_end","messages":[]}"#,
+    ]
+    .join("\n");
+    let parsed = super::parse(log.as_bytes());
+    assert_eq!(parsed.health.unknown_records, 0, "{:?}", parsed.health);
+    let events: Vec<_> = parsed.sessions[0].events.iter().map(|event| (event.kind, event.code.as_deref())).collect();
+    assert_eq!(events, [(EventKind::Compaction, Some("threshold")), (EventKind::Retry, Some("529"))]);
+}
+
+/// An edit of the context changes what the model sees, and no count.
+#[test]
+fn edits_of_the_context_are_known() {
+    let edit = r#"{"type":"context_edit","id":"e","parentId":"a","timestamp":"2026-01-02T03:04:20Z","targetId":"a","replacement":null}"#;
+    let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/a"}"#;
+    let log = [header, &response(1, 2, "", "stop"), edit].join("\n");
+    assert_eq!(super::parse(log.as_bytes()).health.unknown_records, 0);
 }

@@ -217,7 +217,8 @@ pub struct Results {
     pub call: &'static str,
     /// In an element or record: what the tool returned.
     pub content: &'static str,
-    /// In an element or record: the tool. Then a result whose call is not in the file adds the call.
+    /// In an element or record: the tool. Then a result whose call is not in the file adds the call. In a list of `at_end`, it may be in
+    /// another element with the same id.
     pub name: &'static str,
     /// In an element or record: `true` if the call failed.
     pub error: &'static str,

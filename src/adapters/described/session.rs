@@ -323,7 +323,8 @@ impl Session {
     /// Adds the results in a record. Returns whether there are any.
     fn results(&mut self, record: Record<'_, '_>, results: &Results, role: &str) -> bool {
         if results.roles.contains(&role) {
-            self.result(record, results, Place::of(record.place.record));
+            let element = Place::of(record.place.record);
+            self.result(record, results, element, element.text(results.name));
             return true;
         }
         let mut has_any = false;
@@ -331,10 +332,14 @@ impl Session {
         if results.at_end {
             elements.reverse();
         }
-        for raw in elements {
+        for raw in &elements {
             let element = Probe::new(raw.0, "");
             match element.as_ref().map(Place::of).filter(|element| is_one(*element, results.only)) {
-                Some(element) => self.result(record, results, element),
+                Some(element) => {
+                    let elsewhere = || name_in_list(&elements, results, &element.text(results.call)?);
+                    let name = element.text(results.name).or_else(|| if results.at_end { elsewhere() } else { None });
+                    self.result(record, results, element, name);
+                }
                 None if results.at_end => break,
                 None => continue,
             }
@@ -343,10 +348,16 @@ impl Session {
         has_any
     }
 
-    fn result(&mut self, record: Record<'_, '_>, results: &Results, element: Place<'_, '_>) {
+    fn result(
+        &mut self,
+        record: Record<'_, '_>,
+        results: &Results,
+        element: Place<'_, '_>,
+        name: Option<Cow<'_, str>>,
+    ) {
         let Some(id) = element.text(results.call) else { return };
-        // A result without its call makes no row, unless it names the tool.
-        let call = match element.text(results.name) {
+        // A result without its call makes no row, unless the tool is known.
+        let call = match name {
             Some(tool) => {
                 let index = self.builder.call(&id, &tool, At { time: None, ..record.at });
                 self.describe(record.description, index, &tool, None);
@@ -405,6 +416,17 @@ impl Session {
         }
         self.builder.finish()
     }
+}
+
+/// The tool of the call with this id, which an element of a request's list names. The elements are in the reverse order.
+fn name_in_list<'a>(elements: &[Raw<'a>], results: &Results, id: &str) -> Option<Cow<'a, str>> {
+    let has_id = |raw: &&Raw<'a>| memchr::memmem::find(raw.0, id.as_bytes()).is_some();
+    elements.iter().filter(has_id).find_map(|raw| {
+        let element = Probe::new(raw.0, "")?;
+        let element = Place::of(&element);
+        let name = element.text(results.name)?;
+        (element.text(results.call).as_deref() == Some(id)).then_some(name)
+    })
 }
 
 /// Whether an element has the text that states its kind.

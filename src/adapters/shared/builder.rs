@@ -26,7 +26,7 @@ use crate::json::fields::Number;
 use crate::model::health::Reason;
 pub use crate::model::retention::Retention;
 use crate::model::session::{
-    CallStatus, CommandKind, Identity, SessionResult, Sign, Status, ToolCall, Turn, WindowKey,
+    CallStatus, Capabilities, CommandKind, Identity, SessionResult, Sign, Status, ToolCall, Turn, WindowKey,
 };
 
 /// What the main agent's part of a log ends with, in formats without an end record.
@@ -348,9 +348,10 @@ impl Builder {
         self.finish_with_changes_of(&[CallStatus::Ok])
     }
 
-    /// As [`Self::finish`], for a log that is a part of a session: the result of a call may be in another log, so that the ledger removes
-    /// the changes of calls that did not end well.
-    pub fn finish_part(self) -> SessionResult {
+    /// As [`Self::finish`], for a log that is a part of the session which its place names: the result of a call may be in another log, so
+    /// that the ledger removes the changes of calls that did not end well.
+    pub fn finish_part(mut self) -> SessionResult {
+        self.session.capabilities = self.session.capabilities.and(Capabilities::PART);
         self.finish_with_changes_of(&[CallStatus::Ok, CallStatus::Incomplete])
     }
 
@@ -414,7 +415,6 @@ impl Builder {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::model::session::Capabilities;
 
     pub fn builder() -> Builder {
         let context = Context {

@@ -2,6 +2,15 @@
 
 use crate::model::session::Tokens;
 
+/// Whether a text has the form of a UUID.
+pub fn is_uuid(text: &str) -> bool {
+    let is_valid = |(at, byte): (usize, u8)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    };
+    text.len() == 36 && text.bytes().enumerate().all(is_valid)
+}
+
 /// The id of a session whose log contains none: `~` and a hash of its first record that has a time or a message. It stays
 /// the same while the log grows, and is equal in copies, also in those that other programs write again.
 pub fn hashed_id(record: &[u8]) -> String {

@@ -3,11 +3,14 @@
 //! # `openhands-completions`
 //!
 //! Files of OpenHands' `log_completions`, one for each request. Recognised by `messages`, `response` (with `choices`), `cost` and
-//! `timestamp`. Seen: 10 files of 2 conversations. The format is described by data, in `src/adapters/formats/openhands/completions.rs`.
+//! `timestamp`; of the Responses API by `input` and `response` (with `output`) in place of these (*source*: `llm/llm.py` and
+//! `llm/utils/telemetry.py` of the SDK, 2026-08). Seen: 10 files of 2 conversations. The format is described by data, in
+//! `src/adapters/formats/openhands/completions.rs`.
 //!
 //! Session: a hash of the directory's name and the first message of the user. Turn: the response, by its id and counts: `prompt_tokens`
-//! minus cached tokens, `completion_tokens`, `cost`, `latency_sec`. Calls: those of the response, with results from the next request
-//! of the session. *Exact*. Status: a response without calls, or with `finish`, is `success`, else `incomplete`.
+//! or `input_tokens` minus cached tokens, `completion_tokens` or `output_tokens`, `cost`, `latency_sec`. Calls: those of the response,
+//! with results from the next request of the session. *Exact*. Status: a response without calls, or with `finish`, is `success`, else
+//! `incomplete`.
 
 use super::common::conversation::CATEGORIES;
 use super::common::is_list;
@@ -22,10 +25,11 @@ pub(crate) const COMPLETIONS: Adapter = Adapter {
     capabilities: REQUEST.capabilities(),
     places: &[],
     claims: |probe| {
-        let is_request = is_list(probe, "messages") && probe.has_all(&["response", "cost", "timestamp"]);
-        5 * u32::from(is_request && probe.object("response").has("choices"))
+        let is_request = probe.has_all(&["response", "cost", "timestamp"]);
+        let is_answered = |request: &str, answer: &str| is_list(probe, request) && probe.object("response").has(answer);
+        5 * u32::from(is_request && (is_answered("messages", "choices") || is_answered("input", "output")))
     },
-    parse: |context, input| described::start(context, input, &[REQUEST]),
+    parse: |context, input| described::start(context, input, &[REQUEST, REQUEST_OF_RESPONSES]),
 };
 
 /// All requests of a directory with the same first message are one session. The results of a request's calls are in the next one.
@@ -69,4 +73,38 @@ pub(super) const REQUEST: Description = Description {
         ..Results::NONE
     }),
     ..Description::NOTHING
+};
+
+/// A request to the Responses API. Its items have no names of tools in results: the call before a result has it.
+const REQUEST_OF_RESPONSES: Description = Description {
+    has: &["response.output", "input"],
+    session: "input.role=user.content",
+    stop_reason: "response.incomplete_details.reason|response.status",
+    text: "response.output.type=message.content",
+    tokens: TokenPaths {
+        input: "response.usage.input_tokens",
+        output: "response.usage.output_tokens",
+        cache_read: "response.usage.input_tokens_details.cached_tokens",
+        reasoning: "response.usage.output_tokens_details.reasoning_tokens",
+        ..TokenPaths::NONE
+    },
+    calls: Some(Calls {
+        list: "response.output",
+        only: Some(("type", "function_call")),
+        id: "call_id",
+        name: "name",
+        arguments: "arguments",
+        ends: &["finish"],
+        ..Calls::NONE
+    }),
+    results: Some(Results {
+        list: "input",
+        only: Some(("type", "function_call_output")),
+        at_end: true,
+        call: "call_id",
+        name: "name",
+        content: "output",
+        ..Results::NONE
+    }),
+    ..REQUEST
 };

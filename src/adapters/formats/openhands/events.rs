@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | session | the directory of the conversation, else a hash of the first event: no event names it |
 //! | parent | the directory above `subagents`, where conversations of `task` and `delegate` are (since 2026-03) |
+//! | fork | a conversation of its own, which begins with the files of its source: events of equal ids are one response, prompt or call, which counts in one of them, and the parent is the conversation with the last of these responses (*source*: `LocalConversation.fork`, SDK 2026-08) |
 //! | model, cwd | `agent.llm.model`, `workspace.working_dir` of the state; the model also of `stats`. `acp-managed` is not a model |
 //! | turn | each `llm_response_id` of an `ActionEvent` (parallel calls are one response) or of an agent's `MessageEvent` |
 //! | turn of the state | each entry of `token_usages` in `base_state.json`, by its `response_id`: those of the agent are the turns above, others (`condenser`, `agent-hook:…`) turns of their own. `duration_ms` is the entry of `response_latencies` with the same id |

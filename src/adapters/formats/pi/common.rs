@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::approvals::{Approvals, is_needed};
 use super::counts::Usage;
+use super::ledger::Ledger;
 use super::openclaw_prompts::is_typed;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
@@ -22,7 +23,7 @@ use crate::adapters::shared::usage;
 use crate::base::split::base_name;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::json::fields::{Flag, LazyText, Maybe, Number, Text, TextOrBlocks, When};
+use crate::json::fields::{Flag, LazyText, Maybe, Number, Pairs, Text, TextOrBlocks, When};
 use crate::json::record::{Skip, record};
 use crate::json::{Raw, WithRaw};
 use crate::model::health::Reason;
@@ -45,6 +46,9 @@ record! {
         "api" => _api: Skip,
         "provider" => provider: Text<'a>,
         "model" => model: Text<'a>,
+        // The model that answered, if it is not the requested one: pi's, and oh-my-pi's
+        "responseModel" => response_model: Text<'a>,
+        "upstreamModel" => upstream_model: Text<'a>,
         "thinkingLevel" => thinking_level: Text<'a>,
         "usage" => usage: Maybe<Box<Usage>>,
         "stopReason" => pub(crate) stop_reason: Text<'a>,
@@ -57,6 +61,18 @@ record! {
         "duration" => duration: Number,
         "provenance" => provenance: Provenance<'a>,
         "nestedCalls" => nested: Nested<'a>,
+        // Who wrote a prompt of oh-my-pi
+        "attribution" => attribution: Text<'a>,
+        "synthetic" => is_synthetic: Flag,
+        // system
+        "sections" => sections: Raw<'a>,
+        "toolsAdded" => tools_added: Raw<'a>,
+    }
+}
+
+impl Message<'_> {
+    pub(super) const fn has_usage(&self) -> bool {
+        matches!(self.usage, Maybe::Present(_))
     }
 }
 
@@ -151,7 +167,8 @@ pub(crate) struct Agent {
     /// Commands of openclaw that wait for an approval.
     approvals: Approvals,
     /// Its provider.
-    provider: Option<Symbol>,
+    pub(super) provider: Option<Symbol>,
+    pub(super) ledger: Ledger,
 }
 
 impl Agent {
@@ -164,6 +181,7 @@ impl Agent {
             model: None,
             approvals: Approvals::default(),
             provider: None,
+            ledger: Ledger::default(),
         }
     }
 
@@ -183,6 +201,7 @@ impl Agent {
                 self.builder.asked(None, message.timestamp.0.or(at.time));
                 self.user(message);
             }
+            "system" => self.offered(message),
             _ => {}
         }
     }
@@ -211,8 +230,9 @@ impl Agent {
             self.builder.session.stop_reason.clone_from(&stop_reason);
         }
         self.ending(stop, message, answered);
-        // A request that failed before it cost anything is not a turn, though it may have begun a call.
-        let is_turn = !(is_empty && matches!(stop, "error" | "aborted"));
+        // A request that failed before it cost anything is not a turn, though it may have begun a call. The response of a deferred one
+        // follows in another message.
+        let is_turn = !(is_empty && matches!(stop, "error" | "aborted" | "deferred"));
         let index = is_turn.then(|| self.builder.turn(identity(requested, tokens), logged.line));
         if let Some(index) = index {
             self.last = Some(index);
@@ -225,7 +245,9 @@ impl Agent {
                 (self.provider, self.model) = (message.provider.owned(), message.model.owned());
             }
             turn.provider = message.provider.owned().or_else(|| self.provider.clone());
-            turn.model.clone_from(&self.model);
+            // The usage is billed at the price of the model that answered.
+            let answering = message.response_model.owned().or_else(|| message.upstream_model.owned());
+            turn.model = answering.or_else(|| self.model.clone());
             turn.effort = message.thinking_level.owned().or_else(|| self.effort.clone());
             turn.occurred_at = answered.time;
             let between = || logged.time?.duration_since(requested?);
@@ -381,6 +403,7 @@ impl Agent {
     /// The session of a log without an end record.
     pub(crate) fn finish_without_end(mut self) -> SessionResult {
         self.deny_waiting();
+        self.add_requests_of_ledger();
         let stop_reason = self.builder.session.stop_reason.as_deref();
         let ended_by_itself = matches!(stop_reason, Some("stop" | "length" | "end_turn"));
         if self.builder.session.status == Status::Success {
@@ -395,6 +418,16 @@ impl Agent {
         mem::take(&mut self.approvals).deny(&mut self.builder);
     }
 
+    /// Adds a part of the system prompt: pi writes one at the start, and changes of it later.
+    fn offered(&mut self, message: &Message<'_>) {
+        if self.builder.takes_instructions() {
+            self.builder.instructions(&said(&message.content.value).unwrap_or_default());
+            let sections: Pairs<'_, Text<'_>> = message.sections.read();
+            sections.0.iter().for_each(|(_, text)| self.builder.instructions(text.as_str()));
+        }
+        self.builder.offer_tools(message.tools_added);
+    }
+
     fn user(&mut self, message: &Message<'_>) {
         let time = message.timestamp.0;
         self.builder.extend_to(time);
@@ -403,7 +436,10 @@ impl Agent {
         if let Some(text) = text.as_deref().filter(|_| is_openclaw) {
             self.approvals.end(&mut self.builder, text);
         }
-        if is_openclaw && !is_typed(message.provenance.kind.as_str(), text.as_deref().unwrap_or_default()) {
+        let is_of_program = message.attribution.as_str() == "agent"
+            || message.is_synthetic.is_true()
+            || (is_openclaw && !is_typed(message.provenance.kind.as_str(), text.as_deref().unwrap_or_default()));
+        if is_of_program {
             self.builder.prompted_by_program();
             return;
         }

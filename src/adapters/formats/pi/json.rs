@@ -6,13 +6,14 @@
 //!
 //! # `pi-json`
 //!
-//! Recorded `pi -p --mode json`. Recognised by `agent_start` without other members, `message_end` with a `message` …, not by
-//! the header `session` and not by `turn_start`, a type of which other programs write records.
+//! Recorded `pi -p --mode json`. Recognised by `agent_start` without other members, `message_end` with a `message` …, not by the
+//! header `session` and not by `turn_start`, a type of which other programs write records.
 //! Read as `pi-session`, from `message_end` only: `turn_end`, `agent_end` and `message_update` repeat it (identical sums). The
 //! session is the header's `id`; before pi 0.45.1 a hash of the first event. Calls also come from `tool_execution_start` and
-//! `_end`, retries from `auto_retry_start`, compactions from a `*_start` and its `*_end`. The status is that of `pi-session`, but
-//! `incomplete` unless `agent_end` is the last event. The events have no times of their own: `occurred_at` of turns and calls is
-//! the time of the request, and the duration of a call is unknown unless `details` contain it.
+//! `_end`, retries from `auto_retry_start` and `summarization_retry_scheduled`, compactions from a `*_start` and its `*_end`. The
+//! status is that of `pi-session`, but `incomplete` unless `agent_end` is the last event. The events have no times of their own:
+//! `occurred_at` of turns and calls is the time of the request, and the duration of a call is unknown unless `details` contain
+//! it.
 
 use serde::Deserialize;
 
@@ -56,7 +57,7 @@ pub(crate) fn is_event(probe: &Probe<'_>) -> bool {
         "tool_execution_start" | "tool_execution_update" | "tool_execution_end" => probe.has("toolCallId"),
         "auto_compaction_start" => probe.has("reason"),
         "auto_compaction_end" => probe.has("result") || probe.has("aborted"),
-        "auto_retry_start" => probe.has("attempt"),
+        "auto_retry_start" | "summarization_retry_scheduled" => probe.has("attempt"),
         "auto_retry_end" => probe.has("success"),
         // The header `session` also begins the session files of pi and openclaw: the records after it decide.
         _ => false,
@@ -145,6 +146,9 @@ impl Fold for Events {
             | "tool_execution_update"
             | "agent_settled"
             | "auto_retry_end"
+            | "summarization_retry_attempt_start"
+            | "summarization_retry_finished"
+            | "bash_execution_update"
             | "queue_update"
             | "session_info_changed"
             | "extension_error"
@@ -159,6 +163,7 @@ impl Fold for Events {
             | "compaction_start"
             | "compaction_end"
             | "auto_retry_start"
+            | "summarization_retry_scheduled"
             | "entry_appended"
             | "thinking_level_change"
             | "thinking_level_changed" => {}
@@ -218,7 +223,7 @@ impl Session {
                 row.duration_ms = row.duration_ms.get().or(record.duration_ms.rounded()).into();
             }
             "agent_end" => self.has_ended = true,
-            "auto_retry_start" => {
+            "auto_retry_start" | "summarization_retry_scheduled" => {
                 let event = builder.event(EventKind::Retry, at);
                 event.message = record.error_message.some().map(brief);
                 event.code = record.error_message.some().and_then(status_in);

@@ -1,4 +1,4 @@
-//! Session files of pi, versions 1 and 3, and of its fork oh-my-pi. Those of openclaw, which adds rows of its own, are in
+//! Session files of pi, versions 1, 3 and 4, and of its fork oh-my-pi. Those of openclaw, which adds rows of its own, are in
 //! `openclaw`.
 //!
 //! Entries are a tree. Abandoned branches were billed as well, so all entries count. Forks and snapshots repeat entries: a response is
@@ -8,27 +8,31 @@
 //! # `pi-session`
 //!
 //! `~/.pi/agent/sessions/--CWD--/*.jsonl`, also oh-my-pi's. Recognised by `type` `message`, `model_change`, `compaction` … with
-//! `timestamp`, or a header `session` with `id`, `timestamp`, `cwd`. Seen: 18 files, versions 1 and 3.
+//! `timestamp`, or a header `session` with `id`, `timestamp`, `cwd`; version 4, which programs on pi-agent-core's harness write, also by
+//! a `kind` `header`, `record`, `lane` or `fact`. Seen: 18 files, versions 1 and 3.
 //!
 //! | what | from |
 //! | --- | --- |
-//! | session, parent, cwd | header `id`; `parentSession` or `branchedFrom` (the id in the file's name); `cwd` |
-//! | turn | each entry with `role: assistant`; `provider`, `model`, `responseId`, `stopReason` of the message. A message of version 1 without a model has that of the last `model_change`, else the header's (`provider`, `modelId`). `occurred_at`: the entry's own `timestamp`, the time of the complete answer. `duration_ms`: `duration`, else this time minus the message's `timestamp`, the time of the request |
+//! | session, parent, cwd | header `id`; `parentSession` or `branchedFrom` (the id in the file's name), `parentSessionId` of version 4; `cwd` |
+//! | turn | each entry with `role: assistant`; `provider`, `responseId`, `stopReason` of the message. `model`: the one that answered (`responseModel`, oh-my-pi: `upstreamModel`), else the requested `model`. A message of version 1 without a model has that of the last `model_change`, else the header's (`provider`, `modelId`). `occurred_at`: the entry's own `timestamp`, the time of the complete answer. `duration_ms`: `duration`, else this time minus the message's `timestamp`, the time of the request |
 //! | tokens | `usage.input`, `output`, `cacheRead`, `cacheWrite` (its 1-hour part is `cacheWrite1h`); `reasoning` or `reasoningTokens` |
 //! | cost | `usage.cost.total`, with its four parts |
 //! | compaction | a `compaction` entry: event with `tokensBefore` and `tokensAfter`, and a turn if it has a `usage` of its own |
 //! | other requests | a `usage` entry, such as one that keeps the cache (`cache_warm`), a `model_usage` of oh-my-pi (*source*), and the `usage` of a tool's result, are a turn each |
+//! | ledger of version 4 | a record `usage` is a turn, unless an entry repeats it: the one that `entryId` names, for its last `attempt` (*source*: `session/types.ts` of pi-agent-core). Without a model it has that of the conversation; of a tool, a hook or a correction NULL |
 //! | branch | a `branch_summary` (`/tree`) is a turn if it has a `usage`; no event |
 //! | effort | `thinkingLevel` of the message, else of the last `thinking_level_change`, or the header's |
 //! | call | `toolCall` blocks, from the entry's `timestamp` to that of the result; result `toolResult` with `isError`, `details.exitCode`, else "Command exited with code N"; an exit code other than 0 is an `error`, and "Operation aborted" `cancelled`. Calls that a call made are in `nestedCalls` of its result |
 //! | file change | the call's path; lines of `details.diff`; of a write, the lines of its `content` are `lines_added`, and `lines_removed` is NULL: the log does not show whether the file existed |
 //! | subagent | `details.results[].transcriptPath`: the transcript of a child that pi-subagents ran |
-//! | user turns | entries with `role: user` |
+//! | user turns | entries with `role: user`, except of oh-my-pi those of its agents (`attribution` `agent`, or `synthetic`) |
+//! | offers | entries with `role: system`, since 0.86: `content` and `sections` are instructions, `toolsAdded` are tools; in version 4 also `activeToolNames` |
 //! | events | `stopReason` `error` or `aborted`, compactions |
 //! | status | the last response: `error`, `aborted`, `success` if it stopped by itself (`stop`, `length`, `end_turn`) and none of its calls is open, else `incomplete` |
 //!
 //! *Exact*: `totalTokens` is the sum of the four counts in 3,732 of 3,732 entries, `cost.total` is the sum of its parts in 4,185 of
-//! 4,185. All branches of the tree count, as they were billed. A response that failed without tokens is an event, not a turn.
+//! 4,185. All branches of the tree count, as they were billed. A response that failed without tokens is an event, not a turn,
+//! and one without tokens that the provider will give later (`deferred`) is neither.
 //! *Not included*: a child that an extension starts is a session of its own, with its own file or transcript (`pi-subagent`); its
 //! sum in the parent's `details.results[].usage` is not counted. A child's file may not contain its parent (1 of 1 seen of
 //! pi-subagents): then the parent is only known if the transcript is read as well.
@@ -36,12 +40,15 @@
 use serde::Deserialize;
 
 use super::common::{Agent, Message, SHOWS, identity, session_of_path};
+use super::counts::Usage;
+use super::ledger::{Request, is_known_record, is_of_format_4};
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::brief;
 use crate::adapters::shared::ids::hashed_id;
-use crate::json::fields::{Count, Text, When};
+use crate::adapters::shared::usage;
+use crate::json::fields::{Count, Maybe, Text, When};
 use crate::json::lines::Line;
 use crate::json::record::{Skip, record};
 use crate::json::{self, Raw};
@@ -55,7 +62,7 @@ pub(crate) const PI: Adapter = Adapter {
     tested: None,
     capabilities: SHOWS.and(Capabilities::KEPT_BY_RUNTIME),
     places: &[Place::variable("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"), Place::home(".omp/agent/sessions")],
-    claims: |probe| if is_entry(probe) { 2 } else { 0 },
+    claims: |probe| if is_entry(probe) || is_of_format_4(probe) { 2 } else { 0 },
     parse: fold::<Log>,
 };
 
@@ -82,7 +89,7 @@ const TITLE: &str = "title";
 
 /// Whether entries of this type are known, besides the header.
 pub(crate) fn is_known(kind: &str) -> bool {
-    const KINDS: [&str; 23] = [
+    const KINDS: [&str; 25] = [
         "message",
         "model_change",
         "thinking_level_change",
@@ -93,6 +100,10 @@ pub(crate) fn is_known(kind: &str) -> bool {
         "label",
         "session_info",
         "usage",
+        // What the model sees of an earlier entry, since 0.86.
+        "context_edit",
+        // The tools of version 4.
+        "active_tools_change",
         // openclaw: where a conversation was begun anew, and the entry that the user went to.
         "reset",
         "leaf",
@@ -114,6 +125,8 @@ pub(crate) fn is_known(kind: &str) -> bool {
 
 record! {
     pub(crate) struct Record<'a> {
+        // What a line of format 4 contains; another word in the usage entries of format 3
+        "kind" => line_kind: Text<'a>,
         "type" => pub(crate) kind: Text<'a>,
         "id" => id: Text<'a>,
         "parentId" => _parent_id: Skip,
@@ -138,6 +151,37 @@ record! {
         // custom
         "customType" => custom_type: Text<'a>,
         "data" => data: Raw<'a>,
+        // The header of version 4
+        "createdAt" => created_at: When,
+        "parentSessionId" => parent_session_id: Text<'a>,
+        "legacyParentSessionPath" => legacy_parent_session_path: Text<'a>,
+        // A request in the ledger of version 4
+        "cause" => cause: Text<'a>,
+        "entryId" => entry_id: Text<'a>,
+        "attempt" => attempt: Count,
+        // active_tools_change
+        "activeToolNames" => active_tool_names: Raw<'a>,
+    }
+}
+
+impl Record<'_> {
+    /// Whether this is the first record of a session.
+    fn is_header(&self) -> bool {
+        self.kind.as_str() == "session" || (self.line_kind.as_str() == "header" && self.id.is_some())
+    }
+
+    /// Whether this is an entry of a known type, or a request in the ledger of format 4.
+    fn is_known(&self) -> bool {
+        if self.line_kind.as_str() == "record" { self.kind.as_str() == "usage" } else { is_known(self.kind.as_str()) }
+    }
+
+    /// Whether this is a record of format 4 about the work between entries, which changes no count.
+    fn is_of_work(&self) -> bool {
+        match self.line_kind.as_str() {
+            "record" => is_known_record(self.kind.as_str()),
+            "lane" | "fact" => true,
+            _ => false,
+        }
     }
 }
 
@@ -177,16 +221,16 @@ impl Fold for Log {
 impl Log {
     /// Adds an entry to the session of the last header.
     pub(crate) fn see(&mut self, line: Line<'_>, record: &Record<'_>, damage: &mut RecordErrors) -> RecordKind {
-        if record.kind.as_str() == "session" {
+        if record.is_header() {
             let id = record.id.owned().unwrap_or_else(|| hashed_id(line.bytes));
             self.header(&id, record, line);
             return RecordKind::Known;
         }
-        if !is_known(record.kind.as_str()) {
-            return RecordKind::Unknown;
-        }
-        if record.kind.as_str() == TITLE {
+        if record.kind.as_str() == TITLE || record.is_of_work() {
             return RecordKind::Known;
+        }
+        if !record.is_known() {
+            return RecordKind::Unknown;
         }
         if self.sessions.is_empty() {
             // Without its header the file is identified by its name.
@@ -221,14 +265,15 @@ impl Log {
     fn header(&mut self, id: &str, record: &Record<'_>, line: Line<'_>) {
         let new = || Agent::new(&self.context, id, line.number);
         let Some(agent) = self.sessions.get(id, line.number, new) else { return };
-        agent.builder.extend_to(record.timestamp.0);
+        agent.builder.extend_to(record.timestamp.0.or(record.created_at.0));
         agent.effort = record.thinking_level.owned();
         agent.set_model(record.provider.some(), record.model_id.some());
         let session = &mut agent.builder.session;
         session.cwd = record.cwd.owned().or_else(|| session.cwd.take());
         session.model = record.model_id.owned().or_else(|| session.model.take());
-        let parent = record.parent_session.some().or(record.branched_from.some());
-        session.parent_session_id = parent.map(session_of_path);
+        let files = [&record.parent_session, &record.branched_from, &record.legacy_parent_session_path];
+        let parent = files.iter().find_map(|it| it.some()).map(session_of_path);
+        session.parent_session_id = record.parent_session_id.some().map(str::to_owned).or(parent);
     }
 }
 
@@ -236,9 +281,17 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
     let time = record.timestamp.0;
     agent.builder.extend_to(time);
     let at = At { line, time };
+    match record.line_kind.as_str() {
+        "record" => return request_of_ledger(agent, record, at, damage),
+        "entry" if !record.usage.is_empty() || record.message.has_usage() => {
+            record.id.owned().into_iter().for_each(|id| agent.ledger.add_entry(id));
+        }
+        _ => {}
+    }
     match record.kind.as_str() {
         "message" => agent.message(&record.message, at, damage),
         "thinking_level_change" => agent.effort = record.thinking_level.owned(),
+        "active_tools_change" => agent.builder.offer_tools(record.active_tool_names),
         "model_change" => {
             // oh-my-pi has models for other tasks as well, and joins a provider and a model.
             let joined = record.model.some().filter(|_| matches!(record.role.as_str(), "" | "default"));
@@ -284,4 +337,21 @@ pub(crate) fn request(agent: &mut Agent, record: &Record<'_>, line: i64, damage:
         turn.provider = record.provider.owned();
         turn.model = record.model.owned();
     }
+}
+
+/// Keeps a request of the ledger until all entries are known.
+fn request_of_ledger(agent: &mut Agent, record: &Record<'_>, at: At, damage: &mut RecordErrors) {
+    let stated = record.usage.read::<Maybe<Usage>>();
+    let Some(usage) = usage::present(&stated, damage) else { return };
+    // What tools, hooks and corrections add may be of another model.
+    let is_of_model = matches!(record.cause.as_str(), "assistant" | "compaction" | "branch_summary" | "deferred_fetch");
+    agent.ledger.add_request(Request {
+        at,
+        entry: record.entry_id.owned().filter(|_| record.cause.as_str() != "adjustment"),
+        attempt: record.attempt.get(),
+        tokens: usage.tokens(damage),
+        cost: usage.cost(damage).map(Box::new),
+        provider: agent.provider.clone().filter(|_| is_of_model),
+        model: agent.model.clone().filter(|_| is_of_model),
+    });
 }

@@ -1,6 +1,8 @@
 //! Usage that was billed beside the responses of pi: summaries, requests that keep a cache, and what tools ask of a model. Each is a
 //! turn.
 
+use std::mem;
+
 use super::common::{Agent, identity};
 use super::counts::Usage;
 use crate::adapters::engine::RecordErrors;
@@ -58,5 +60,21 @@ impl Agent {
         let Some(index) = self.spent(usage, at, name, damage) else { return };
         let turn = &mut self.builder.session.turns[index];
         turn.model = self.model.clone().or(turn.model.take());
+    }
+
+    /// Adds the requests that only the ledger of format 4 contains.
+    pub(super) fn add_requests_of_ledger(&mut self) {
+        for request in mem::take(&mut self.ledger).without_entries() {
+            if request.tokens.total().unwrap_or(0) == 0 {
+                continue;
+            }
+            let index = self.builder.turn(identity(request.at.time, request.tokens), request.at.line);
+            let turn = &mut self.builder.session.turns[index];
+            turn.tokens = request.tokens.into();
+            turn.occurred_at = request.at.time;
+            turn.cost = request.cost;
+            turn.provider = request.provider;
+            turn.model = request.model;
+        }
     }
 }

@@ -14,8 +14,8 @@
 //! # `qwen-chat`
 //!
 //! Qwen Code's `~/.qwen/projects/*/chats/*.jsonl`, and its subagents' `subagents/SESSION/agent-*.jsonl`. Recognised by `uuid`,
-//! `sessionId`, `timestamp` and messages with `parts` (Claude's have `content`), `usageMetadata`, `toolCallResult` or
-//! `systemPayload`. From Qwen Code's source, 0.8.2 and 0.24.4.
+//! `sessionId`, `timestamp` and messages with `parts` (Claude's have `content`), `usageMetadata`, `toolCallResult`,
+//! `systemPayload` or `managedSession`. From Qwen Code's source, 0.8.2 and 0.24.4.
 //!
 //! | what | from |
 //! | --- | --- |
@@ -31,7 +31,8 @@
 //! | user turns | `user` records outside of sidechains, except those of timers, notices and goals |
 //! | status | `turn_result` (`completed`, `cancelled`, `error`), `api_error`; else an answer without calls is `success`, else `incomplete` |
 //!
-//! *Unknown*: cache writes, which are included in the input, and cost.
+//! *Unknown*: cache writes, which are included in the input, and cost. Records of managed sessions (`managed_session_…_v1`, 0.24.7) have
+//! rows of `unknown_records`: their messages and usage are in other files.
 
 use self::records::Record;
 use self::session::Chat;
@@ -70,7 +71,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     let is_own = match probe.kind() {
         "user" | "assistant" => probe.object("message").has("parts") || probe.has("usageMetadata"),
         "tool_result" => probe.has("toolCallResult") || probe.object("message").has("parts"),
-        "system" => probe.has("systemPayload"),
+        "system" => probe.has("systemPayload") || probe.has("managedSession"),
         _ => false,
     };
     5 * u32::from(is_own)
@@ -96,6 +97,11 @@ impl Fold for Chats {
         let new = || Chat::new(&self.context, id, line.number);
         if let Some(chat) = self.sessions.get(id, line.number, new) {
             chat.record(&record, line, damage);
+        }
+        // The messages and counts of a managed session are in files that its records name, which are not read. As unknown records, those
+        // would be read as Claude Code's.
+        if !record.managed_session.is_empty() {
+            damage.unknown_part(&format!("system/{}", record.subtype.as_str()), record.managed_session);
         }
         RecordKind::Known
     }

@@ -166,7 +166,11 @@ impl Conversation {
             let is_of_agent = self.builder.session.parent_session_id.is_some() || event.sender.some().is_some();
             match typed_by_human(text).filter(|_| !is_of_agent) {
                 Some(text) => {
-                    let identity = Identity::Session(format!("prompt {}", event.id.text()).into());
+                    let identity = match event.uuid() {
+                        // A fork copies events with their ids.
+                        Some(id) => Identity::Global(format!("openhands prompt {id}").into()),
+                        None => Identity::Session(format!("prompt {}", event.id.text()).into()),
+                    };
                     self.builder.prompt_as(identity, Some(text));
                 }
                 None => self.builder.prompted_by_program(),
@@ -179,14 +183,25 @@ impl Conversation {
         }
     }
 
+    /// The identity of a response since 1.0. Some servers give one id to many responses, so that it is unique within the conversation
+    /// only. In a fork, which copies events with their ids, the id of the event is a second name of the response.
+    pub(super) fn identity_of(&self, name: &str) -> Identity {
+        Identity::Global(format!("openhands {} {name}", self.builder.session.session_id).into())
+    }
+
     /// The turn of an event of the agent. Parallel calls are one response.
     fn response(&mut self, event: &Event<'_>, line: i64) -> usize {
         let id = event.response_id();
         let known = self.builder.session.turns.len();
         let own = || if event.id.is_empty() { format!("#{known}") } else { event.id.text().into_owned() };
         let name = id.clone().unwrap_or_else(own);
-        let index = self.builder.turn(Identity::Session(name.into()), line);
+        let uuid = event.uuid();
+        let identity = if event.kind.is_some() { self.identity_of(&name) } else { Identity::Session(name.into()) };
+        let index = self.builder.turn(identity, line);
         let turn = &mut self.builder.session.turns[index];
+        if let Some(uuid) = uuid {
+            turn.details_mut().record.get_or_insert_with(|| format!("openhands event {uuid}").into());
+        }
         // The state may have listed the request before.
         turn.message_id = turn.message_id.take().or_else(|| id.map(Into::into));
         turn.occurred_at = turn.occurred_at.or(event.timestamp.0);

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::ids::is_uuid;
 use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::text::Symbol;
 use crate::json::Raw;
@@ -64,6 +65,12 @@ impl<'a> Event<'a> {
     /// The response that an event before 1.0 repeats.
     pub(in crate::adapters::formats::openhands) fn response(&self) -> Option<&ModelResponse<'a>> {
         self.tool_call_metadata.get()?.model_response.get()
+    }
+
+    /// The id of an event since 1.0, which is equal in forks only.
+    pub(super) fn uuid(&self) -> Option<String> {
+        let id = self.id.text();
+        (self.kind.is_some() && is_uuid(&id)).then(|| id.into_owned())
     }
 
     /// The id of the response that the event is a part of. Before 1.0, a message has it only in the usage of its request.

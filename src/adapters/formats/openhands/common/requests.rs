@@ -120,7 +120,7 @@ impl Conversation {
                 (Some(id), earlier) => format!("{id} {earlier}"),
                 (None, _) => format!("{usage} request {index}"),
             };
-            let row = self.builder.turn(Identity::Session(name.into()), self.last_line);
+            let row = self.builder.turn(self.identity_of(&name), self.last_line);
             let turn = &mut self.builder.session.turns[row];
             turn.message_id = turn.message_id.take().or_else(|| id.map(Into::into));
             turn.tokens = tokens.into();

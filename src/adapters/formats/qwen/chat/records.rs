@@ -31,6 +31,7 @@ pub(super) struct Record<'a> {
     pub(super) agent_name: Text<'a>,
     pub(super) is_sidechain: Flag,
     pub(super) forked_from: Fork<'a>,
+    pub(super) managed_session: Raw<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]
