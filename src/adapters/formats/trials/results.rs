@@ -261,14 +261,15 @@ fn session_of(context: &Context, line: i64, trial: &TrialResult) -> SessionResul
     };
     trial.fill(&mut session);
     let models = models_of(trial, session.model.clone());
-    if models.iter().any(|it| it.tokens.total().is_some() || it.cost.is_some()) || trial.cost.is_some() {
+    if trial.cost.is_some() || models.iter().any(|it| it.tokens.total().is_some() || it.cost.is_some()) {
         session.totals.push(Total {
             line,
             key: format!("trial {}", trial.id),
             // Its cost counts, too.
             kind: TotalKind::Process,
             occurred_at: trial.ended_at,
-            cost: trial.cost,
+            // Without models, it is the cost of the only one.
+            cost: trial.cost.filter(|_| !trial.models.is_empty()),
             models,
             covers_subagents: true,
             ..Total::default()
@@ -284,7 +285,6 @@ fn models_of(trial: &TrialResult, agent_model: Option<Symbol>) -> Vec<ModelTotal
     let rest = trial.tokens.without(known);
     let mut models = trial.models.clone();
     if models.is_empty() || rest.total() > Some(0) {
-        // The cost of one model is the whole cost.
         let cost = trial.cost.filter(|_| models.is_empty());
         models.push(ModelTotal { model: agent_model, tokens: rest, cost, ..ModelTotal::default() });
     }
