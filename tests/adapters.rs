@@ -14,6 +14,7 @@ mod codex;
 mod continue_dev;
 mod copilot;
 mod copilot_chat;
+mod copilot_requests;
 mod crush;
 mod cursor;
 mod droid;

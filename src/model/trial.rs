@@ -6,6 +6,7 @@ use crate::base::time::Time;
 use crate::model::errors::ErrorKind;
 use crate::model::session::{SessionResult, Status};
 use crate::model::tokens::Tokens;
+use crate::model::total::ModelTotal;
 use crate::model::verdict::{Verdict, add_verdicts};
 
 /// The directory, below that of a trial, that contains the directories of its steps. It is a part of their ids, and begins the names of
@@ -52,6 +53,8 @@ pub struct TrialResult {
     pub labels: Vec<(&'static str, String)>,
     /// The steps of a trial that consists of several: the directory of each, below that of the result, and what it states about it.
     pub steps: Vec<(String, Self)>,
+    /// The tokens and the cost by model, if the result states them.
+    pub models: Vec<ModelTotal>,
 }
 
 impl TrialResult {

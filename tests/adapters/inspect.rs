@@ -200,3 +200,31 @@ fn a_cancelled_request_is_no_error() {
     let failed = of(&[cut("Internal server error")]);
     assert_eq!(failed, (1, vec![(EventKind::Error, Some("Internal server error".to_owned()))], false));
 }
+
+/// Version 0.3.285 keeps the messages of prompts apart from the events, which have ranges of them.
+#[test]
+fn instructions_may_be_in_the_messages_of_all_prompts() {
+    let message = |role: &str, text: &str| serde_json::json!({"role": role, "content": text});
+    let offered = |input: &[serde_json::Value], ranges: serde_json::Value| {
+        let output = serde_json::json!({"choices": [{"message": message("assistant", "ok"), "stop_reason": "stop"}]});
+        let event = serde_json::json!({"uuid": "e1", "event": "model", "timestamp": "2026-11-20T10:00:01+00:00", "model": "m",
+            "input": input, "input_refs": ranges, "output": output});
+        let all = [message("system", "Unused."), message("system", "You are an agent."), message("user", "Go.")];
+        let sample = serde_json::json!({"id": 1, "epoch": 1, "uuid": "s1", "input": "Go.", "events": [event],
+            "scores": {}, "events_data": {"messages": all, "calls": []}});
+        let eval =
+            serde_json::json!({"task": "t", "created": "2026-11-20T10:00:00+00:00", "model": "m", "run_id": "r"});
+        let log = serde_json::json!({"version": 2, "status": "success", "eval": eval, "plan": {}, "samples": [sample]})
+            .to_string();
+        let mut sessions = super::sessions(&log);
+        assert_eq!((sessions.len(), sessions[0].turns.len()), (1, 1));
+        sessions.swap_remove(0).offer.instructions
+    };
+    let expected = offered(&[message("system", "You are an agent."), message("user", "Go.")], serde_json::Value::Null);
+    assert!(expected.is_some());
+    assert_eq!(offered(&[], serde_json::json!([[1, 3]])), expected);
+    assert_eq!(offered(&[], serde_json::json!([[1, 2], [2, 9]])), expected);
+    for nothing in [serde_json::json!([[3, 1], [7, 9]]), serde_json::json!([[2, 3]]), serde_json::json!("x")] {
+        assert_eq!(offered(&[], nothing), None);
+    }
+}

@@ -165,3 +165,37 @@ fn retries_are_unknown_where_no_record_states_them() {
         assert_eq!((session.capabilities.has(Capabilities::RETRIES), found), (shown, retries), "{records:?}");
     }
 }
+
+/// Records of usage have the user's name of the model. That of the provider is in the record of the request.
+#[test]
+fn an_alias_is_the_model_that_a_request_names() {
+    let request = |model: &str, alias: &str| {
+        (
+            "llm.request",
+            json!({"agentId": "main", "kind": "loop", "provider": "anthropic", "model": model, "modelAlias": alias}),
+        )
+    };
+    let usage = |alias: &str, input: i64| {
+        let counts = json!({"inputOther": input, "output": 1, "inputCacheRead": 0, "inputCacheCreation": 0});
+        ("usage.record", json!({"agentId": "main", "model": alias, "usage": counts, "usageScope": "turn"}))
+    };
+    let profile = |alias: &str| ("profile.bind", json!({"modelAlias": alias}));
+    let begin = || (EVENT, json!({"event": {"type": "step.begin"}}));
+    let session = code(&[
+        profile("mine"),
+        prompt(),
+        request("claude-opus-4-8", "mine"),
+        usage("mine", 1),
+        begin(),
+        request("kimi-k2", "other"),
+        usage("other", 2),
+        begin(),
+        // The name of a request that no record describes.
+        usage("third", 3),
+        profile("mine"),
+        begin(),
+        usage("mine", 4),
+    ]);
+    let models: Vec<_> = session.turns.iter().map(|turn| turn.model.as_deref().unwrap()).collect();
+    assert_eq!(models, ["claude-opus-4-8", "kimi-k2", "third", "claude-opus-4-8"]);
+}

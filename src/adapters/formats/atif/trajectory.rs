@@ -26,8 +26,9 @@
 //! ([several views of one session](accounting.md#several-views-of-one-session)).
 //!
 //! Copied steps (`is_copied_context`) count in the trajectory from which they were copied. Harbor's converters for opencode, mimo,
-//! openclaw and rovodev exclude cache writes from the prompt; those for opencode and mimo exclude reasoning from the completion. If
-//! a converter disagrees with the agent's own log, use that log.
+//! openclaw and rovodev exclude cache writes from the prompt; those for opencode and mimo exclude reasoning from the completion. Those
+//! for trae-agent, cline-cli and junie copy the counts of the log: cached tokens are no part of the prompt if a step or the sum has more
+//! of them than of it, and in trae-agent with a model of Anthropic. If a converter disagrees with the agent's own log, use that log.
 
 use self::records::Document;
 use self::session::{Place, Trajectory};
@@ -161,6 +162,39 @@ mod tests {
             let tokens = read(agent, step, "").sessions[0].turns[0].tokens;
             assert_eq!(tokens.get().kinds(), [Some(input), Some(output), Some(60), Some(15)], "{agent}");
         }
+    }
+
+    /// Some converters copy counts that exclude cached tokens: more of them than of the prompt in one step prove it for all.
+    #[test]
+    fn a_prompt_without_cached_tokens_is_the_input() {
+        let step = |prompt: i64, cached: i64| {
+            format!(
+                r#"{{"step_id":1,"source":"agent","message":"","metrics":{{"prompt_tokens":{prompt},"completion_tokens":10,"cached_tokens":{cached},"extra":{{"cache_write_tokens":15}}}}}}"#
+            )
+        };
+        let steps = [step(100, 60), step(100, 3000)].join(",");
+        for (agent, expected) in [
+            (r#""name":"trae-agent","model_name":"gpt-5""#, [Some(100), Some(100)]),
+            (r#""name":"cline-cli""#, [Some(100), Some(100)]),
+            (r#""name":"junie""#, [Some(100), Some(100)]),
+            (r#""name":"claude-code""#, [Some(25), Some(0)]),
+        ] {
+            let inputs = |steps: &str| {
+                let session = read(agent, steps, "").sessions.swap_remove(0);
+                session.turns.iter().map(|turn| turn.tokens.get().input).collect::<Vec<_>>()
+            };
+            assert_eq!(inputs(&steps), expected, "{agent}");
+            assert_eq!(inputs(&step(100, 60)), [Some(25)], "{agent}");
+        }
+        // Anthropic's counts exclude them always.
+        let parsed = read(r#""name":"trae-agent","model_name":"claude-sonnet-4-5""#, &step(100, 60), "");
+        assert_eq!(parsed.sessions[0].turns[0].tokens.get().input, Some(100));
+        // The sum alone proves it, too.
+        let sum =
+            r#","final_metrics":{"total_prompt_tokens":900,"total_completion_tokens":50,"total_cached_tokens":3000}"#;
+        let bare = r#"{"step_id":1,"source":"agent","message":""}"#;
+        let parsed = read(r#""name":"trae-agent""#, bare, sum);
+        assert_eq!(parsed.sessions[0].totals[0].tokens().input, Some(900));
     }
 
     /// A stated sum counts if it covers exactly its session.

@@ -15,11 +15,12 @@
 //! | what | from |
 //! | --- | --- |
 //! | session, version, cwd, branch | `session.start`: `sessionId`, `copilotVersion`, `context.cwd`, `branch` |
-//! | turn | `assistant.message`, one per `apiCallId`: `model`, `outputTokens`; no other counts are logged for a response |
+//! | turn | `assistant.message`, one per `apiCallId`: `model`, `outputTokens`; no other counts are logged for a response. Programs that use Copilot's SDK record `assistant.usage`, too: all counts, `copilotUsage`, effort and duration of a request, as a row of the store |
+//! | phase | `assistant.fusion_phase_completed` and `_failed` of HydraFusion: a turn if the process was killed, `conversationScope` is `review` and `requestCount` 1. Totals contain the others, or messages are their answers. `session.fusion_completed` repeats them |
 //! | total | `session.shutdown.modelMetrics` by model: `inputTokens` minus both caches, `outputTokens`, `cacheReadTokens`, `cacheWriteTokens`, `reasoningTokens`; several shutdowns add up, unless the later one contains the earlier one |
 //! | cost | AI credits of a cent each, if above 0: `totalNanoAiu`, billionths of a credit, of `session.shutdown` and its `modelMetrics`, and of the last `session.usage_checkpoint` of a process that was killed, in the session's own log |
 //! | compaction | `session.compaction_complete`, and a turn if it has `compactionTokensUsed`. The total of its process may leave it out: then the outputs of the messages alone add up to the total's output, and the turn counts beside the total |
-//! | model | of the message, else of `session.model_change`, `session.tools_updated` or `session.start` |
+//! | model | of the message, else of `session.model_change`, `session.tools_updated` or `session.start`; of a subagent `subagent.started` or `subagent.configured`, which has its effort |
 //! | call | `toolRequests`, `tool.execution_start` and `_complete`; exit code from the result or `exited with exit code N`, an `error` unless it is 0, although `success` is `true` |
 //! | file change | `create`, `edit`, patches; lines from `detailedContent`, else the arguments |
 //! | subagent | `agentId`, `parentToolCallId`, `subagent.started`; their part of the total: `session.shutdown.agentMetrics` by id and model, in newest versions |
@@ -153,7 +154,11 @@ impl Fold for Events {
                 !session.has_result && stated_id.is_some() && session.builder.session.session_id == id
             });
             self.current = known.unwrap_or_else(|| {
-                self.sessions.push(Session::new(Builder::new(&self.context, id, line.number), stated_id.is_none()));
+                self.sessions.push(Session::new(
+                    &self.context,
+                    Builder::new(&self.context, id, line.number),
+                    stated_id.is_none(),
+                ));
                 self.sessions.len() - 1
             });
         }
@@ -175,6 +180,6 @@ impl Fold for Events {
             // Records about the process may follow the result of a recording.
             sessions.retain(|session| !session.is_empty());
         }
-        sessions.into_iter().map(Session::finish).chain(self.store.finish()).collect()
+        sessions.into_iter().flat_map(Session::finish).chain(self.store.finish()).collect()
     }
 }

@@ -40,6 +40,7 @@
 //! | tokens | `inputOther`, `output`, `inputCacheRead`, `inputCacheCreation`, disjoint |
 //! | call | `tool.call`, `tool.result` with `isError` |
 //! | call status | `denied`: `permission.record_approval_result` with the decision `rejected`, "Tool … was not run because the user rejected the approval request", "Tool … was denied"; `cancelled`: "… because the approval request was cancelled" |
+//! | model | `usage.record`, `config.update` and `profile.bind` have the user's alias: of an alias in an earlier `llm.request` the model in that record |
 //! | effort, provider, cwd | `config.update`, `profile.bind`, `llm.request` |
 //! | events | compactions, `llm.request` with an `attempt`, `turn.step.retrying` (retry), `turn.cancel` unless its `target` is `queued` (abort), a failed `turn.ended` (error, with the `code` of its `error`), refusals |
 //! | user turns | `turn.prompt` and `turn.steer` of the main agent whose `origin` is the user |

@@ -19,8 +19,8 @@
 //! | --- | --- |
 //! | session | `id`, else a hash of task and trial. Its runtime is that of the agent, by the names of [`atif`](#atif). Removed if a log of the trial is present |
 //! | step | each of `step_results` is a session, `ID/steps/NAME`, as the agent runs again; removed if a log of the step is present. Label `step` |
-//! | tokens | `agent_result`: `n_input_tokens` includes `n_cache_tokens`; all 0 is unknown |
-//! | cost | `agent_result.cost_usd` |
+//! | tokens | `agent_result`: `n_input_tokens` includes `n_cache_tokens`; all 0 is unknown. Since 0.26.0 by model, from its `model_usage`, which includes subagents; the rest of the sum is of the agent's model |
+//! | cost | `agent_result.cost_usd`, and those of `model_usage` |
 //! | times | `agent_execution`, else the trial |
 //! | status | `exception_info`: `error`; else `success`. Of a trial with steps, that of the step; that of the trial is one of the last step |
 //! | verdicts | `verifier_result.rewards`: [verdicts.md](verdicts.md#result-directories) |
@@ -51,6 +51,7 @@ use crate::adapters::engine::{
 };
 use crate::adapters::formats::atif::trajectory::runtime_of;
 use crate::adapters::formats::gh_aw::token_usage;
+use crate::base::text::Symbol;
 use crate::json::fields::{Flag, Pairs, Text};
 use crate::json::lines::Line;
 use crate::json::{self, Raw};
@@ -259,19 +260,17 @@ fn session_of(context: &Context, line: i64, trial: &TrialResult) -> SessionResul
         ..SessionResult::default()
     };
     trial.fill(&mut session);
-    if trial.tokens.total().is_some() || trial.cost.is_some() {
+    let models = models_of(trial, session.model.clone());
+    if trial.cost.is_some() || models.iter().any(|it| it.tokens.total().is_some() || it.cost.is_some()) {
         session.totals.push(Total {
             line,
             key: format!("trial {}", trial.id),
             // Its cost counts, too.
             kind: TotalKind::Process,
             occurred_at: trial.ended_at,
-            models: vec![ModelTotal {
-                model: session.model.clone(),
-                tokens: trial.tokens,
-                cost: trial.cost,
-                ..ModelTotal::default()
-            }],
+            // Without models, it is the cost of the only one.
+            cost: trial.cost.filter(|_| !trial.models.is_empty()),
+            models,
             covers_subagents: true,
             ..Total::default()
         });
@@ -279,9 +278,25 @@ fn session_of(context: &Context, line: i64, trial: &TrialResult) -> SessionResul
     session
 }
 
+/// The tokens of each model. What the sum contains beyond them is of the agent's model: Harbor omits the steps without a model
+/// (`compute_model_usage` in `utils/trajectory_utils.py`). The sum can also be smaller, as it does not always contain subagents.
+fn models_of(trial: &TrialResult, agent_model: Option<Symbol>) -> Vec<ModelTotal> {
+    let known: Tokens = trial.models.iter().map(|it| it.tokens).sum();
+    let rest = trial.tokens.without(known);
+    let mut models = trial.models.clone();
+    if models.is_empty() || rest.total() > Some(0) {
+        let cost = trial.cost.filter(|_| models.is_empty());
+        models.push(ModelTotal { model: agent_model, tokens: rest, cost, ..ModelTotal::default() });
+    }
+    models
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
     use crate::model::errors::ErrorKind;
 
     #[test]
@@ -318,5 +333,39 @@ mod tests {
         for other in ["{}", "[1]", "", r#"{"trial_name":"a"}"#, r#"{"n_total_trials":1,"stats":{}}"#] {
             assert_eq!(trial_of(other.as_bytes()), None, "{other}");
         }
+    }
+
+    /// Harbor 0.26.0 states the tokens by model. The sum can contain more than these, or less.
+    #[test]
+    fn tokens_by_model_are_those_of_the_models() {
+        let rows = |input: i64, cached: i64, output: i64| {
+            let trial = format!(
+                r#"{{"id":"t","trial_name":"a__x","task_name":"a","agent_info":{{"name":"claude-code","model_info":{{"name":"large"}}}},
+                "agent_result":{{"n_input_tokens":{input},"n_cache_tokens":{cached},"n_output_tokens":{output},"cost_usd":0.5,"model_usage":{{
+                "large":{{"n_input_tokens":100,"n_cache_tokens":80,"n_output_tokens":10,"cost_usd":0.25}},
+                "small":{{"n_input_tokens":200,"n_cache_tokens":120,"n_output_tokens":20,"cost_usd":null}},"odd":null}}}}}}"#
+            );
+            let parsed = parse(trial.as_bytes(), Hints::default(), Retention::None);
+            let total = &parsed.sessions[0].totals[0];
+            assert_eq!(total.cost, Some(0.5));
+            let row = |it: &ModelTotal| {
+                (
+                    it.model.as_deref().map(str::to_owned),
+                    it.tokens.input,
+                    it.tokens.cache_read,
+                    it.tokens.output,
+                    it.cost,
+                )
+            };
+            total.models.iter().map(row).collect::<Vec<_>>()
+        };
+        let row = |name: &str, input, cached, output, cost| {
+            (Some(name.to_owned()), Some(input), Some(cached), Some(output), cost)
+        };
+        let models = [row("large", 20, 80, 10, Some(0.25)), row("small", 80, 120, 20, None)];
+        assert_eq!(rows(300, 200, 30), models);
+        assert_eq!(rows(100, 80, 10), models);
+        let with_rest = [&models[..], &[row("large", 50, 50, 5, None)]].concat();
+        assert_eq!(rows(400, 250, 35), with_rest);
     }
 }

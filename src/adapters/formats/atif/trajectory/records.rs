@@ -12,6 +12,12 @@ use crate::model::session::Tokens;
 
 /// Agents whose converters exclude cache writes from the prompt.
 const PROMPT_WITHOUT_CACHE_WRITES: &[&str] = &["opencode", "mimo", "openclaw", "rovodev-cli"];
+/// Agents whose converters copy the counts of the agent's log, in which the provider decides whether the prompt includes cached tokens:
+/// `trae_agent.py`, `cline/trajectory.py` and `junie.py` of Harbor 0.26.0.
+const PROMPT_AS_LOGGED: &[&str] = &[TRAE, "cline-cli", "junie"];
+/// Its client of Anthropic copies `input_tokens` and `cache_read_input_tokens`; those of other providers state sums
+/// (bytedance/trae-agent, `utils/llm_clients`).
+const TRAE: &str = "trae-agent";
 /// Agents whose converters exclude reasoning from the completion, as the agents' logs do.
 const COMPLETION_WITHOUT_REASONING: &[&str] = &["opencode", "mimo"];
 
@@ -231,6 +237,7 @@ pub(super) fn first(counts: &[Count]) -> Option<i64> {
 /// What an agent's converter includes in the prompt and in the completion.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counting {
+    pub(super) prompt_includes_cache_reads: bool,
     pub(super) prompt_includes_cache_writes: bool,
     pub(super) completion_includes_reasoning: bool,
 }
@@ -238,11 +245,19 @@ pub(super) struct Counting {
 impl Counting {
     pub(super) fn of(document: &Document<'_>) -> Self {
         if document.extra.exported_by.as_str().starts_with("agentlogs") {
-            return Self { prompt_includes_cache_writes: true, completion_includes_reasoning: true };
+            return Self {
+                prompt_includes_cache_reads: true,
+                prompt_includes_cache_writes: true,
+                completion_includes_reasoning: true,
+            };
         }
         let (name, version) = (document.agent.name.as_str(), document.agent.version.as_str());
+        let is_of_anthropic = || name == TRAE && document.agent.model_name.as_str().contains("claude");
+        let excludes_cached_tokens =
+            PROMPT_AS_LOGGED.contains(&name) && (is_of_anthropic() || document.has_more_cached_tokens_than_prompt());
         Self {
-            prompt_includes_cache_writes: !PROMPT_WITHOUT_CACHE_WRITES.contains(&name),
+            prompt_includes_cache_reads: !excludes_cached_tokens,
+            prompt_includes_cache_writes: !excludes_cached_tokens && !PROMPT_WITHOUT_CACHE_WRITES.contains(&name),
             completion_includes_reasoning: !COMPLETION_WITHOUT_REASONING.contains(&name)
                 || reasoning_is_inside(version),
         }
@@ -257,16 +272,31 @@ impl Counting {
         written: Option<i64>,
         reasoning: Option<i64>,
     ) -> Tokens {
+        let read = cached.filter(|_| self.prompt_includes_cache_reads);
         let inside = written.filter(|_| self.prompt_includes_cache_writes);
         let outside = if self.completion_includes_reasoning { 0 } else { reasoning.unwrap_or(0) };
         Tokens {
-            input: uncached(Included::Always, prompt, cached, inside),
+            input: uncached(Included::Always, prompt, read, inside),
             output: completion.map(|it| it + outside),
             cache_read: cached,
             cache_write: written,
             cache_write_1h: None,
             reasoning,
         }
+    }
+}
+
+impl Document<'_> {
+    /// Whether a step, or the sum, shows that cached tokens are no part of the prompt.
+    fn has_more_cached_tokens_than_prompt(&self) -> bool {
+        let is_more = |cached: Count, prompt: Count| cached.get() > prompt.get() && prompt.get().is_some();
+        let steps: Vec<Raw<'_>> = self.steps.read();
+        let of_step = |raw: Raw<'_>| {
+            let step: Step<'_> = raw.read();
+            step.metrics.get().is_some_and(|it| is_more(it.cached_tokens, it.prompt_tokens))
+        };
+        steps.into_iter().any(of_step)
+            || self.final_metrics.get().is_some_and(|it| is_more(it.total_cached_tokens, it.total_prompt_tokens))
     }
 }
 

@@ -68,6 +68,23 @@ pub(super) struct Data<'a> {
     pub(super) request_id: Text<'a>,
     pub(super) output_tokens: Count,
     pub(super) tool_requests: Vec<Request<'a>>,
+    // assistant.usage
+    pub(super) input_tokens: Count,
+    pub(super) cache_read_tokens: Count,
+    pub(super) cache_write_tokens: Count,
+    pub(super) reasoning_tokens: Count,
+    /// The id of the request at GitHub, as `request_id` of other records.
+    pub(super) provider_call_id: Text<'a>,
+    pub(super) interaction_type: Text<'a>,
+    pub(super) finish_reason: Text<'a>,
+    pub(super) duration: Number,
+    pub(super) copilot_usage: CopilotUsage,
+    // assistant.fusion_phase_completed, assistant.fusion_phase_failed
+    pub(super) fusion_id: Text<'a>,
+    pub(super) phase_id: Text<'a>,
+    pub(super) conversation_scope: Text<'a>,
+    pub(super) usage: Maybe<PhaseUsage>,
+    pub(super) duration_ms: Number,
     /// In older versions: the call that started the agent of the message.
     pub(super) parent_tool_call_id: Text<'a>,
     // tool.execution_start, tool.execution_complete, permission.completed, subagent.started
@@ -200,6 +217,25 @@ pub(super) struct Usage {
     pub(super) reasoning_tokens: Count,
 }
 
+/// The credits of a request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct CopilotUsage {
+    pub(super) total_nano_aiu: Number,
+}
+
+/// The usage of a phase of `HydraFusion`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct PhaseUsage {
+    pub(super) input_tokens: Count,
+    pub(super) output_tokens: Count,
+    pub(super) cached_tokens: Count,
+    pub(super) cache_write_tokens: Count,
+    pub(super) request_count: Count,
+    pub(super) total_nano_aiu: Number,
+}
+
 /// The usage of the response that summarises the conversation, under the names of newer and of older versions.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
@@ -230,6 +266,30 @@ impl<'a> Data<'a> {
             arguments: self.arguments,
             mcp_server_name: self.mcp_server_name.clone(),
         }
+    }
+
+    /// The counts of an `assistant.usage`.
+    pub(super) fn usage_of_request(&self) -> Usage {
+        Usage {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            cache_read_tokens: self.cache_read_tokens,
+            cache_write_tokens: self.cache_write_tokens,
+            reasoning_tokens: self.reasoning_tokens,
+        }
+    }
+}
+
+impl PhaseUsage {
+    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
+        let usage = Usage {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            cache_read_tokens: self.cached_tokens,
+            cache_write_tokens: self.cache_write_tokens,
+            reasoning_tokens: Count::Unknown,
+        };
+        usage.tokens(damage)
     }
 }
 

@@ -2,10 +2,12 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
+use self::agents::{Agent, Agents};
+use self::requests::Requests;
 use self::stated::Stated;
 use super::credits::Credits;
 use super::records::{Checkout, Data, EditArguments, Failure, Record, Request};
-use crate::adapters::engine::RecordErrors;
+use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
@@ -21,9 +23,11 @@ use crate::json::fields::Text;
 use crate::json::lines::Line;
 use crate::model::errors::{self, ErrorKind};
 use crate::model::id_hash::IdHash;
-use crate::model::session::{CallStatus, Event, EventKind, Identity, ModelTotal, Operation, SessionResult};
+use crate::model::session::{CallStatus, Event, EventKind, Identity, ModelTotal, Operation, SessionResult, Turn};
 
+mod agents;
 mod process;
+mod requests;
 mod stated;
 
 /// Why the autopilot stops at the limit of credits (`--max-ai-credits`). The other reasons are those of a user: `user_initiated`,
@@ -33,13 +37,6 @@ const CREDIT_LIMIT: &str = "autopilot_credit_limit";
 /// Types of errors that end no turn: a server of MCP did not start, or the list of models could not be loaded.
 const SIDE_ERRORS: [&str; 2] = ["mcp", "model"];
 
-/// A subagent that messages or calls belong to.
-#[derive(Debug, Clone, Default)]
-struct Agent {
-    id: Option<Symbol>,
-    name: Option<Symbol>,
-}
-
 /// A session while its events are read.
 pub(super) struct Session {
     pub(super) builder: Builder,
@@ -48,8 +45,7 @@ pub(super) struct Session {
     /// The current settings of the main agent.
     model: Option<Symbol>,
     effort: Option<Symbol>,
-    /// Agents that were started, by each id that their records may contain.
-    agents: HashMap<String, Agent>,
+    agents: Agents,
     /// Calls that wait for permission, by the id of the permission request.
     asked: HashMap<String, String>,
     /// Ids of commands that the user typed.
@@ -66,6 +62,9 @@ pub(super) struct Session {
     credits: Credits,
     /// Indexes of the turns of the current process that summarised the conversation.
     summaries: Vec<usize>,
+    requests_of_recording: Requests,
+    /// The phases of `HydraFusion` in the current process.
+    phases: Vec<Turn>,
     /// Whether it is a recording that has ended.
     pub(super) has_result: bool,
     /// Whether no record has stated its id yet.
@@ -73,13 +72,13 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(builder: Builder, is_unnamed: bool) -> Self {
+    pub(super) fn new(context: &Context, builder: Builder, is_unnamed: bool) -> Self {
         Self {
             builder,
             seen: HashSet::new(),
             model: None,
             effort: None,
-            agents: HashMap::new(),
+            agents: Agents::default(),
             asked: HashMap::new(),
             typed: HashSet::new(),
             process: 0,
@@ -89,6 +88,8 @@ impl Session {
             stated: Stated::default(),
             credits: Credits::default(),
             summaries: Vec::new(),
+            requests_of_recording: Requests::new(context),
+            phases: Vec::new(),
             has_result: false,
             is_unnamed,
         }
@@ -111,7 +112,7 @@ impl Session {
             // A command that the user types is not a call of the agent.
             "tool.user_requested" => self.typed.extend(data.tool_call_id.owned()),
             "tool.execution_start" if !self.typed.contains(data.tool_call_id.as_str()) => {
-                let agent = self.agent(record);
+                let agent = self.agents.of(record);
                 let at = At { line: line.number, time };
                 self.call(&data.request(), None, at, agent);
             }
@@ -125,8 +126,16 @@ impl Session {
             }
             "permission.completed" => self.permission(data, line, time),
             "subagent.started" => self.subagent(record, line),
+            "subagent.configured" => self.agents.configure(record),
+            "assistant.usage" => {
+                let agent = self.agents.of(record);
+                self.requests_of_recording.add(record, agent.as_ref(), line, damage);
+            }
+            "assistant.fusion_phase_completed" | "assistant.fusion_phase_failed" => {
+                self.phases.extend(requests::phase(record, line, damage));
+            }
             "subagent.failed" => {
-                let agent = self.agent(record);
+                let agent = self.agents.of(record);
                 let event = self.builder.event(EventKind::Error, at);
                 event.key = record.id.owned();
                 event.code = Some("subagent.failed".into());
@@ -143,7 +152,11 @@ impl Session {
             "session.usage_checkpoint" => self.checkpoint(record, line, damage),
             "session.shutdown" => self.shutdown(record, line, damage),
             // The context, and sums of what other records contain.
-            "session.usage_info" | "session.truncation" | "session.compaction_start" | "subagent.completed" => {}
+            "session.usage_info"
+            | "session.truncation"
+            | "session.compaction_start"
+            | "session.fusion_completed"
+            | "subagent.completed" => {}
             kind if !kind.ends_with("_delta") => damage.unread_counts("record", Raw(line.bytes)),
             _ => {}
         }
@@ -167,15 +180,15 @@ impl Session {
         self.effort = effort.owned().or(self.effort.take());
     }
 
-    /// The agent of a record; `None` for the main one.
-    fn agent(&self, record: &Record<'_>) -> Option<Agent> {
-        let id = record.agent_id.some().or(record.data.parent_tool_call_id.some())?;
-        Some(self.agents.get(id).cloned().unwrap_or_else(|| Agent { id: Some(id.into()), name: None }))
+    /// The model and the effort of a response that does not state them.
+    fn settings(&self, agent: Option<&Agent>) -> (Option<Symbol>, Option<Symbol>) {
+        let (model, effort) = agent.map_or((&self.model, &self.effort), |agent| (&agent.model, &agent.effort));
+        (model.clone(), effort.clone())
     }
 
     /// Adds an event of the agent of a record.
     fn event(&mut self, kind: EventKind, record: &Record<'_>, at: At) -> &mut Event {
-        let agent = self.agent(record);
+        let agent = self.agents.of(record);
         let event = self.builder.event(kind, at);
         event.key = record.id.owned();
         event.is_subagent = agent.is_some();
@@ -201,7 +214,7 @@ impl Session {
     fn assistant(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.timestamp.0);
         damage.note_impossible(&[data.output_tokens]);
-        let agent = self.agent(record);
+        let agent = self.agents.of(record);
         if agent.is_none() {
             self.builder.end(Last::Work);
             self.builder.set_answer(data.content.as_str());
@@ -210,23 +223,20 @@ impl Session {
         let id = [&data.api_call_id, &data.message_id, &record.id].into_iter().find_map(|it| it.some());
         let identity = id.map_or(Identity::Unique, |it| Identity::Session(it.into()));
         let index = self.builder.turn(identity, line.number);
-        let model = data.model.owned().or_else(|| self.model.clone().filter(|_| agent.is_none()));
-        let effort = self.effort.clone().filter(|_| agent.is_none());
+        let (model, effort) = self.settings(agent.as_ref());
         let turn = &mut self.builder.session.turns[index];
         turn.message_id = data.api_call_id.owned().or_else(|| data.message_id.owned());
         turn.request_id = data.request_id.owned().or(turn.request_id.take());
         turn.occurred_at = turn.occurred_at.or(time);
         turn.end_at(time, None);
-        turn.model = model.or(turn.model.take());
+        turn.model = data.model.owned().or(model).or(turn.model.take());
         turn.effort = effort;
         // 0 tokens for an answer means that the provider stated none.
         let mut tokens = turn.tokens.get();
         tokens.output = tokens.output.max(data.output_tokens.get().filter(|it| *it > 0));
         turn.tokens = tokens.into();
         if let Some(agent) = &agent {
-            turn.is_subagent = true;
-            turn.agent_id.clone_from(&agent.id);
-            turn.agent.clone_from(&agent.name);
+            agent.claim(turn);
             self.builder.session.subagents.extend(agent.id.clone());
         }
         for request in &data.tool_requests {
@@ -317,37 +327,31 @@ impl Session {
     }
 
     fn subagent(&mut self, record: &Record<'_>, line: Line<'_>) {
-        let data = &record.data;
-        let Some(id) = record.agent_id.owned::<Symbol>().or_else(|| data.tool_call_id.owned()) else { return };
-        let agent = Agent { id: Some(id.clone()), name: data.agent_name.owned() };
-        for key in [&record.agent_id, &data.tool_call_id].into_iter().filter_map(Text::owned) {
-            self.agents.insert(key, agent.clone());
-        }
+        let Some(agent) = self.agents.start(record) else { return };
         let event = self.builder.event(EventKind::Subagent, At { line: line.number, time: record.timestamp.0 });
         event.key = record.id.owned();
-        event.code = Some(id.clone());
-        event.call_id = data.tool_call_id.owned();
+        event.code.clone_from(&agent.id);
+        event.call_id = record.data.tool_call_id.owned();
         event.agent = agent.name;
-        self.builder.session.subagents.insert(id);
+        self.builder.session.subagents.extend(agent.id);
     }
 
     /// Adds a compaction, if it succeeded, and the response that summarised the conversation, which was billed in any case.
     fn compaction(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let (data, time) = (&record.data, record.timestamp.0);
-        let agent = self.agent(record);
+        let agent = self.agents.of(record);
         let turn = usage::present(&data.compaction_tokens_used, damage).map(|usage| {
             let id = data.request_id.some().or(record.id.some());
             let identity = id.map_or(Identity::Unique, |id| Identity::Session(id.into()));
             let index = self.builder.turn(identity, line.number);
+            let (model, _) = self.settings(agent.as_ref());
             let turn = &mut self.builder.session.turns[index];
             turn.request_id = data.request_id.owned();
             turn.occurred_at = time;
-            turn.model = usage.model.owned().or_else(|| self.model.clone());
+            turn.model = usage.model.owned().or(model);
             turn.tokens = usage.tokens(damage).into();
             if let Some(agent) = &agent {
-                turn.is_subagent = true;
-                turn.agent_id.clone_from(&agent.id);
-                turn.agent.clone_from(&agent.name);
+                agent.claim(turn);
             }
             self.summaries.push(index);
             index
@@ -386,7 +390,7 @@ impl Session {
             "context_limit" => ErrorKind::ContextOverflow,
             _ => errors::classify(data.status_code.whole(), &format!("{} {message}", data.error_code.as_str())),
         };
-        if self.agent(record).is_none() && !SIDE_ERRORS.contains(&kind) {
+        if self.agents.of(record).is_none() && !SIDE_ERRORS.contains(&kind) {
             self.builder.fail_as(error_kind, message);
         }
         let event = self.event(EventKind::Error, record, At { line: line.number, time: record.timestamp.0 });
@@ -394,7 +398,9 @@ impl Session {
         event.message = data.message.some().map(brief);
     }
 
-    pub(super) fn finish(self) -> SessionResult {
+    /// The session, and its requests if they are recorded.
+    pub(super) fn finish(mut self) -> impl Iterator<Item = SessionResult> {
+        self.add_phases();
         let is_running = self.process < self.builder.session.turns.len();
         let mut session = self.builder.finish();
         let was_killed = session.turns.iter().any(|turn| turn.is_of_killed);
@@ -406,7 +412,8 @@ impl Session {
         for change in &mut session.file_changes {
             change.occurred_at = change.occurred_at.or_else(|| session.tool_calls[change.call?].occurred_at);
         }
-        session
+        let requests = self.requests_of_recording.finish(&session);
+        [session].into_iter().chain(requests)
     }
 }
 

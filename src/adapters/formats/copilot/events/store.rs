@@ -95,6 +95,12 @@ pub(super) struct Row<'a> {
     branch: Text<'a>,
 }
 
+/// The context of sessions that consist of requests with all of their counts.
+pub(super) fn metered(context: &Context) -> Context {
+    let capabilities = Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME).and(Capabilities::METERED);
+    Context { capabilities, ..context.clone() }
+}
+
 /// The sessions that have requests.
 pub(super) struct Store {
     context: Context,
@@ -103,8 +109,7 @@ pub(super) struct Store {
 
 impl Store {
     pub(super) fn new(context: &Context) -> Self {
-        let capabilities = Capabilities::TURNS.and(Capabilities::KEPT_BY_RUNTIME).and(Capabilities::METERED);
-        Self { context: Context { capabilities, ..context.clone() }, sessions: SessionsById::default() }
+        Self { context: metered(context), sessions: SessionsById::default() }
     }
 
     /// Adds a line that is no event, if it is a row.

@@ -29,6 +29,8 @@ pub(super) struct Event<'a> {
     pub(super) model: Text<'a>,
     pub(super) role: Text<'a>,
     pub(super) input: Raw<'a>,
+    /// In place of the input: ranges of the messages in `events_data`.
+    pub(super) input_refs: Raw<'a>,
     pub(super) tools: Raw<'a>,
     pub(super) config: Maybe<Config<'a>>,
     pub(super) output: Maybe<Output<'a>>,

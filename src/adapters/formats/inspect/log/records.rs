@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::events::Message;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text, When};
 
@@ -16,6 +17,14 @@ pub(super) struct Document<'a> {
     /// Only in a sample.
     pub(super) events: Raw<'a>,
     pub(super) transcript: Maybe<Transcript<'a>>,
+}
+
+/// What the events of a sample refer to.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct EventsData<'a> {
+    /// The messages of all prompts, each once.
+    pub(super) messages: Raw<'a>,
 }
 
 /// The events of a sample, in versions before 0.3.42.
@@ -60,6 +69,7 @@ pub(super) struct SampleRecord<'a> {
     pub(super) scores: Raw<'a>,
     events: Raw<'a>,
     transcript: Maybe<Transcript<'a>>,
+    events_data: Maybe<EventsData<'a>>,
     pub(super) error: Maybe<SampleError<'a>>,
     /// Attempts that failed before the one whose events the sample has.
     error_retries: Raw<'a>,
@@ -75,6 +85,15 @@ impl<'a> SampleRecord<'a> {
     pub(super) fn events(&self) -> Vec<Raw<'a>> {
         let of_transcript = || self.transcript.get().map_or(Raw::default(), |transcript| transcript.events);
         if self.events.is_empty() { of_transcript().read() } else { self.events.read() }
+    }
+
+    /// The messages in ranges of those of all prompts: each is the first index, and the one after the last (`_expand_refs` in
+    /// `event/_pool.py`).
+    pub(super) fn messages_in(&self, ranges: Raw<'a>) -> Vec<Message<'a>> {
+        let pool: Vec<Raw<'a>> = self.events_data.get().map(|data| data.messages.read()).unwrap_or_default();
+        let ranges: Vec<(usize, usize)> = ranges.read();
+        let range = |(start, end): (usize, usize)| pool.get(start..end.min(pool.len())).unwrap_or_default();
+        ranges.into_iter().flat_map(range).map(|message| message.read()).collect()
     }
 
     /// The attempts that failed, in their order.

@@ -186,7 +186,10 @@ impl<'a> Sample<'a> {
 
     /// The instructions and the tools of a request. A text that is stored as an attachment is left out.
     fn offered(&mut self, event: &Event<'a>) {
-        let messages: Vec<Message<'_>> = event.input.read();
+        let mut messages: Vec<Message<'_>> = event.input.read();
+        if messages.is_empty() {
+            messages = self.record.messages_in(event.input_refs);
+        }
         for message in messages.iter().filter(|message| message.role.as_str() == "system") {
             self.builder.instructions(&text_of(message.content));
         }

@@ -7,6 +7,7 @@
 use foldhash::{HashSet, HashSetExt as _};
 
 pub(super) use self::families::{is_known, is_record};
+use self::models::Models;
 pub(super) use self::records::Record;
 use self::records::{Event, Message, Origin};
 use self::retries::Retries;
@@ -25,6 +26,7 @@ use crate::json::lines::Line;
 use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, SessionResult, Tokens};
 
 mod families;
+mod models;
 mod records;
 mod refusal;
 mod retries;
@@ -51,7 +53,7 @@ pub(super) struct Code {
     builder: Builder,
     /// The agent, unless it is the main one.
     agent: Option<Symbol>,
-    model: Option<Symbol>,
+    models: Models,
     effort: Option<Symbol>,
     provider: Option<Symbol>,
     /// The sum of the responses so far, and that since the last prompt and the last sum.
@@ -82,7 +84,7 @@ impl Code {
         Self {
             builder: Builder::new(context, id, line.number),
             agent: agent.filter(|agent| *agent != MAIN).map(Symbol::new),
-            model: None,
+            models: Models::default(),
             effort: None,
             provider: None,
             sums: [Tokens::UNKNOWN; 3],
@@ -147,8 +149,7 @@ impl Code {
     }
 
     fn settings(&mut self, record: &Record<'_>) {
-        let model = record.model_alias.owned().or_else(|| record.model.owned());
-        self.model = model.or(self.model.take());
+        self.models.settings(record);
         self.effort = record.thinking_effort.owned().or(self.effort.take());
         self.provider = record.provider.owned().or(self.provider.take());
         let session = &mut self.builder.session;
@@ -238,7 +239,7 @@ impl Code {
 
     fn usage(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let Some(tokens) = usage::present(&record.usage, damage).and_then(|usage| usage.tokens(damage)) else { return };
-        self.model = record.model.owned().or(self.model.take());
+        self.models.set(&record.model);
         let time = record.time.0;
         if record.usage_scope.as_str() == "session" {
             return self.request_outside_of_turns(record, tokens, line);
@@ -291,7 +292,7 @@ impl Code {
         let turn = &mut self.builder.session.turns[index];
         turn.tokens = tokens.into();
         turn.occurred_at = at.time;
-        turn.model.clone_from(&self.model);
+        turn.model = self.models.current();
         turn.effort.clone_from(&self.effort);
         turn.provider.clone_from(&self.provider);
         turn.is_subagent = agent.is_some();

@@ -4,12 +4,12 @@
 //! (`trial/multi_step.py`). `agent_result` and `agent_execution` are then those of the steps only. `verifier_result` is the mean of those
 //! of the steps, or that of the last one. An exception of a step does not end the trial, unless the step has no rewards.
 
-use super::records::{AgentResult, Document, ExceptionInfo, Step, Timing, VerifierResult, kind_of, labels};
+use super::records::{AgentResult, Document, ExceptionInfo, ModelUsage, Step, Timing, VerifierResult, kind_of, labels};
 use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::Maybe;
-use crate::model::session::{Tokens, add_money};
+use crate::json::fields::{Count, Maybe};
+use crate::model::session::{ModelTotal, Tokens, add_money};
 use crate::model::trial::{STEPS, TrialResult};
 use crate::model::verdict::{DEFAULT_NAME, Verdict};
 
@@ -17,33 +17,57 @@ use crate::model::verdict::{DEFAULT_NAME, Verdict};
 pub(super) const RUNTIME: &str = "harbor";
 
 /// What the agent spent.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Spent {
     tokens: Tokens,
     cost: Option<f64>,
+    models: Vec<ModelTotal>,
 }
 
-impl AgentResult {
+impl AgentResult<'_> {
     fn spent(&self) -> Spent {
-        let (input, cached) = (self.n_input_tokens.get(), self.n_cache_tokens.get());
-        let tokens = Tokens {
-            input: uncached(Included::Always, input, cached, None),
-            output: self.n_output_tokens.get(),
-            cache_read: cached.filter(|_| input.is_some()),
-            ..Tokens::UNKNOWN
-        };
-        let tokens = if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens };
-        Spent { tokens, cost: self.cost_usd.money() }
+        let tokens = tokens(self.n_input_tokens, self.n_cache_tokens, self.n_output_tokens);
+        let usages = self.model_usage.get().map(|usages| &*usages.0).unwrap_or_default();
+        let usages = usages.iter().filter_map(|(name, usage)| Some((name, usage.get()?)));
+        let models = usages.map(|(name, usage)| usage.of_model(name)).collect();
+        Spent { tokens, cost: self.cost_usd.money(), models }
     }
 }
 
+impl ModelUsage {
+    fn of_model(&self, name: &str) -> ModelTotal {
+        ModelTotal {
+            model: Some(name.into()),
+            tokens: tokens(self.n_input_tokens, self.n_cache_tokens, self.n_output_tokens),
+            cost: self.cost_usd.money(),
+            ..ModelTotal::default()
+        }
+    }
+}
+
+/// The disjoint tokens: the input includes cached tokens (`models/agent/context.py`).
+fn tokens(input: Count, cached: Count, output: Count) -> Tokens {
+    let (input, cached) = (input.get(), cached.get());
+    let tokens = Tokens {
+        input: uncached(Included::Always, input, cached, None),
+        output: output.get(),
+        cache_read: cached.filter(|_| input.is_some()),
+        ..Tokens::UNKNOWN
+    };
+    if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+}
+
 impl Spent {
-    fn of(result: &Maybe<AgentResult>) -> Self {
+    fn of(result: &Maybe<AgentResult<'_>>) -> Self {
         result.get().map(AgentResult::spent).unwrap_or_default()
     }
 
     fn plus(self, other: Self) -> Self {
-        Self { tokens: self.tokens.plus(other.tokens), cost: add_money(self.cost, other.cost) }
+        Self {
+            tokens: self.tokens.plus(other.tokens),
+            cost: add_money(self.cost, other.cost),
+            models: [self.models, other.models].concat(),
+        }
     }
 }
 
@@ -85,7 +109,7 @@ pub(super) fn trial(document: &Document<'_>) -> TrialResult {
     });
     let of_steps = of_steps.collect();
     let trial = failed(whole, document.exception_info.get().or_else(|| exceptions().next()));
-    TrialResult { tokens: spent.tokens, cost: spent.cost, steps: of_steps, ..trial }
+    TrialResult { tokens: spent.tokens, cost: spent.cost, models: spent.models, steps: of_steps, ..trial }
 }
 
 /// The directory of a step, and its result.
@@ -109,6 +133,7 @@ fn of_step(
         ended_at,
         tokens: spent.tokens,
         cost: spent.cost,
+        models: spent.models,
         labels,
         ..whole.clone()
     };

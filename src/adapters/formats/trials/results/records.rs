@@ -32,7 +32,7 @@ pub(crate) struct Document<'a> {
     // Harbor
     pub(super) task_name: Text<'a>,
     pub(super) agent_info: Maybe<AgentInfo<'a>>,
-    pub(super) agent_result: Maybe<AgentResult>,
+    pub(super) agent_result: Maybe<AgentResult<'a>>,
     pub(super) verifier_result: Maybe<VerifierResult<'a>>,
     pub(super) exception_info: Maybe<ExceptionInfo<'a>>,
     pub(super) started_at: When,
@@ -61,8 +61,19 @@ pub(super) struct ModelInfo<'a> {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct AgentResult<'a> {
+    pub(super) n_input_tokens: Count,
+    pub(super) n_cache_tokens: Count,
+    pub(super) n_output_tokens: Count,
+    pub(super) cost_usd: Number,
+    /// Since 0.26.0: the same counts by model.
+    pub(super) model_usage: Maybe<Pairs<'a, Maybe<ModelUsage>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct AgentResult {
+pub(super) struct ModelUsage {
     pub(super) n_input_tokens: Count,
     pub(super) n_cache_tokens: Count,
     pub(super) n_output_tokens: Count,
@@ -96,7 +107,7 @@ pub(super) struct Timing {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub(super) struct Step<'a> {
     pub(super) step_name: Text<'a>,
-    pub(super) agent_result: Maybe<AgentResult>,
+    pub(super) agent_result: Maybe<AgentResult<'a>>,
     pub(super) verifier_result: Maybe<VerifierResult<'a>>,
     pub(super) exception_info: Maybe<ExceptionInfo<'a>>,
     pub(super) agent_execution: Maybe<Timing>,

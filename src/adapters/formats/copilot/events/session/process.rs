@@ -43,6 +43,7 @@ impl Session {
             session.stated_lines = Some((before.0 + added, before.1 + removed));
         }
         self.close_process(&spent.models);
+        self.phases.clear();
         self.has_shutdown = true;
         self.builder.session.totals.push(Total {
             line: line.number,
@@ -127,6 +128,7 @@ impl Session {
             && session.tool_calls.is_empty()
             && session.prompts.is_empty()
             && session.events.is_empty()
+            && self.requests_of_recording.is_empty()
             // Those of checkpoints repeat what the recording before states.
             && (session.totals.is_empty() || !self.has_shutdown && !self.has_result)
     }
@@ -182,8 +184,17 @@ impl Session {
         summaries.iter().copied().filter(is_outside).collect()
     }
 
+    /// Adds the phases of a process that wrote no totals: others contain them.
+    pub(super) fn add_phases(&mut self) {
+        for phase in mem::take(&mut self.phases) {
+            let index = self.builder.turn(phase.identity.clone(), phase.line);
+            *self.builder.session.turns[index] = phase;
+        }
+    }
+
     /// Marks the turns of a process that ended without a shutdown: no total includes them.
     pub(super) fn leave_process(&mut self) {
+        self.add_phases();
         let turns = &mut self.builder.session.turns;
         turns.iter_mut().skip(self.process).for_each(|turn| turn.is_of_killed = true);
         self.process = turns.len();
