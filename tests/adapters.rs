@@ -5,6 +5,7 @@ mod antigravity;
 mod atif;
 mod attribution;
 mod claude;
+mod claude_forks;
 mod claude_managed;
 mod claude_programs;
 mod claude_totals;

@@ -1,6 +1,6 @@
 //! Links: hashed ids by which one file can concern the same sessions or responses as another file.
 
-use super::joins;
+use super::{forked_totals, joins};
 use crate::model::delegation::link_of_start;
 use crate::model::id_hash::{IdHash, link};
 use crate::model::session::{Details, EventKind, Identity, SessionResult};
@@ -39,6 +39,7 @@ pub fn links_of(sessions: &[SessionResult], content_hash: Option<&str>) -> Box<[
             links.extend(session.started_at.map(|start| link_of_start(&session.runtime, cwd, start)));
         }
         links.extend(joins::links(session));
+        links.extend(forked_totals::links(session));
     }
     distinct(links)
 }

@@ -19,6 +19,7 @@
 //! delegates        turns that another program ran
 //! subagent_sums    sums of subagents that have sessions of their own
 //! inherited_totals totals that begin with that of another session
+//! forked_totals    totals of forks that begin with that of their parent
 //! started_agents   turns that agents ran whose sessions are not named
 //! metered          requests with all counts, beside logs that leave some out
 //! totals           totals that logs state, against the responses
@@ -37,6 +38,7 @@ pub mod costs;
 mod delegates;
 mod duplicates;
 mod event_id;
+mod forked_totals;
 mod grouping;
 pub mod history;
 mod inherited_totals;

@@ -12,6 +12,7 @@ use super::copied_histories::drop_copied_histories;
 use super::copied_names::name_copies;
 use super::delegates::{defer_to_delegates, take_delegates};
 use super::duplicates::{RowOrigin, drop_copied_recordings, mark_equal_files, mark_files_without_rows};
+use super::forked_totals::subtract_forked_totals;
 use super::inherited_totals::subtract_inherited_totals;
 use super::joins::{defer_to_sessions_of_run, join_contained, join_sessions};
 use super::merge::MergedSession;
@@ -69,6 +70,8 @@ pub fn reconcile_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     name_by_first_thread(&mut sessions);
     name_copies(&mut sessions);
     renamed.extend(give_each_response_to_one_session(&mut sessions));
+    // Histories that forks copied are removed, so that each total is that of its own session.
+    subtract_forked_totals(&mut sessions);
     defer_to_children(&mut sessions);
     defer_to_earlier_logs(&mut sessions);
 

@@ -169,7 +169,7 @@ impl Total {
     }
 
     /// The tokens of a model with all of its providers.
-    fn tokens_of(&self, model: Option<&Symbol>) -> Option<Tokens> {
+    pub fn tokens_of(&self, model: Option<&Symbol>) -> Option<Tokens> {
         let parts = self.models.iter().filter(|it| it.model.as_ref() == model).map(|it| it.tokens);
         parts.reduce(Tokens::plus)
     }
@@ -218,6 +218,26 @@ impl Total {
             model.cost = self.cost;
         }
         self.tokens().total().unwrap_or(0) > 0
+    }
+
+    /// Removes an earlier total, which it contains, model by model.
+    pub fn subtract_earlier(&mut self, earlier: &Self) {
+        let less = |cost: Option<f64>, earlier: Option<f64>| {
+            // Without the earlier cost, that of the rest is unknown.
+            cost.zip(earlier).map(|(cost, earlier)| (cost - earlier).max(0.0))
+        };
+        self.cost = less(self.cost, earlier.cost);
+        for before in &earlier.models {
+            if let Some(model) = self.models.iter_mut().find(|model| model.model == before.model) {
+                model.tokens = model.tokens.zip(before.tokens, |own, before| Some((own? - before.unwrap_or(0)).max(0)));
+                model.web_searches = model.web_searches.map(|count| (count - before.web_searches.unwrap_or(0)).max(0));
+                model.cost = less(model.cost, before.cost);
+            }
+        }
+        let is_left = |model: &ModelTotal| {
+            model.tokens.total() != Some(0) || model.cost.is_some_and(|cost| cost > NEGLIGIBLE_USD)
+        };
+        self.models.retain(is_left);
     }
 
     /// Removes its cost, of which another total is a copy.

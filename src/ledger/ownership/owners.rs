@@ -176,7 +176,13 @@ impl Owners {
             let name = |call: &ToolCall| (call.call_id.clone(), call.args_hash.get());
             let calls =
                 parts.iter().flat_map(|part| part.session.tool_calls.iter().map(|call| (name(call), part.source)));
-            OwnerRows { events: events.filter_map(EventId::of).collect(), calls: calls.collect() }
+            let totals = parts.iter().flat_map(|part| &part.session.totals);
+            let totals = totals.filter(|total| total.covers_subagents && !total.is_sum_of_counts);
+            OwnerRows {
+                events: events.filter_map(EventId::of).collect(),
+                calls: calls.collect(),
+                totals: totals.cloned().collect(),
+            }
         };
         let sessions = sessions.values().enumerate().filter(is_owner);
         sessions.map(|(session, parts)| (session, rows(parts))).collect()

@@ -10,7 +10,7 @@ use crate::ledger::event_id::EventId;
 use crate::ledger::part::SessionPart;
 use crate::ledger::renumber::NewIndexes;
 use crate::model::session::{
-    Capabilities, Event, EventKind, ModelTotal, SessionResult, Tokens, ToolCall, Total, TotalKind,
+    Capabilities, Event, EventKind, ModelTotal, OwnTokens, SessionResult, Tokens, ToolCall, Total, TotalKind,
 };
 
 /// The rows of a part that belong to other sessions.
@@ -37,6 +37,8 @@ pub(super) type OwnedCall = (SharedStr, Option<i64>);
 pub(super) struct OwnerRows {
     pub events: HashSet<EventId>,
     pub calls: HashMap<OwnedCall, usize>,
+    /// The totals that the session states of all of its agents.
+    pub totals: Vec<Total>,
 }
 
 impl ForeignRows<'_> {
@@ -59,6 +61,24 @@ impl ForeignRows<'_> {
         by_message.or_else(|| self.owners.iter().find_map(|owner| owner.calls.get(&name))).copied()
     }
 
+    /// The total with which a total of the session began, where an owner states it: it has the foreign responses, and requests that no
+    /// line contains. `all` are the responses of the session before its total.
+    fn total_of(&self, foreign: &BTreeMap<Option<Symbol>, Tokens>, all: Tokens, total: &Total) -> Option<&Total> {
+        let own = OwnTokens::of_all(all.minus(foreign.values().copied().sum()));
+        let (model, of_model) = foreign.iter().max_by_key(|(_, tokens)| tokens.total())?;
+        let prompts = |tokens: Tokens| [tokens.input, tokens.cache_read, tokens.cache_write].map(|it| it.unwrap_or(0));
+        let is_restored = |earlier: &&Total| {
+            let is_later = earlier.occurred_at.zip(total.occurred_at).is_some_and(|(earlier, own)| earlier > own);
+            let has = |(model, tokens): (&Option<Symbol>, &Tokens)| {
+                earlier.tokens_of(model.as_ref()).is_some_and(|whole| tokens.fits(whole))
+            };
+            let is_same = earlier.tokens_of(model.as_ref()).map(prompts) == Some(prompts(*of_model));
+            is_same && !is_later && foreign.iter().all(has) && total.contains(&own, earlier)
+        };
+        let totals = self.owners.iter().flat_map(|owner| &owner.totals);
+        totals.filter(is_restored).max_by_key(|earlier| earlier.tokens().total())
+    }
+
     fn has_event(&self, event: &Event) -> bool {
         let id = EventId::of(event);
         id.is_some_and(|id| self.owners.iter().any(|owner| owner.events.contains(&id)))
@@ -74,7 +94,7 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     let Some(target) = foreign.target(session) else { return };
     part.transferred_to = Some(target);
 
-    remove_copied_totals(session, &foreign.turns);
+    remove_copied_totals(session, foreign);
     subtract_foreign_tokens(session, &foreign.turns);
     let mut owners = foreign.turns.iter();
     let turns = NewIndexes::after_removal(&mut session.turns, |_| owners.next().is_none_or(Option::is_none));
@@ -103,7 +123,8 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
 
 /// A copied history contains the totals that its process saved: those before the session's first own response. Later ones may go on
 /// from them.
-fn remove_copied_totals(session: &mut SessionResult, owners: &[Option<usize>]) {
+fn remove_copied_totals(session: &mut SessionResult, rows: &ForeignRows<'_>) {
+    let owners = &rows.turns;
     let turns = session.turns.iter().zip(owners);
     let first_own = turns.filter(|(_, owner)| owner.is_none()).map(|(turn, _)| turn.line).min();
     let is_saved = |total: &Total| total.kind == TotalKind::Saved;
@@ -142,6 +163,10 @@ fn remove_copied_totals(session: &mut SessionResult, owners: &[Option<usize>]) {
             of_all.tokens = foreign.values().fold(of_all.tokens, |tokens, foreign| tokens.minus(*foreign));
             of_all.cost = of_all.cost.map(|cost| (cost - foreign_cost).max(0.0));
             total.cost = total.cost.map(|cost| (cost - foreign_cost).max(0.0));
+            continue;
+        }
+        if let Some(restored) = rows.total_of(&foreign, all, total) {
+            total.subtract_earlier(restored);
             continue;
         }
         for (model, tokens) in &foreign {
@@ -263,7 +288,7 @@ mod tests {
     #[test]
     fn a_foreign_turn_goes_with_its_call_change_and_events() {
         let messages = HashMap::default();
-        let owner = OwnerRows { events: HashSet::default(), calls: HashMap::default() };
+        let owner = OwnerRows { totals: Vec::new(), events: HashSet::default(), calls: HashMap::default() };
         let mut first_is_foreign = part();
         transfer_rows(&mut first_is_foreign, &foreign([Some(7), None], 2, &messages, &[&owner]));
         // The event without a turn at 1 is before the first own turn.
@@ -282,7 +307,11 @@ mod tests {
     #[test]
     fn a_call_without_a_turn_goes_to_the_session_that_has_it() {
         let messages = HashMap::default();
-        let owner = OwnerRows { events: HashSet::default(), calls: [(("None".into(), None), 7)].into_iter().collect() };
+        let owner = OwnerRows {
+            totals: Vec::new(),
+            events: HashSet::default(),
+            calls: [(("None".into(), None), 7)].into_iter().collect(),
+        };
         let mut cut = part();
         transfer_rows(&mut cut, &foreign([Some(7), None], 2, &messages, &[&owner]));
         assert_eq!(references(&cut)[0], [Some(0)]);
@@ -306,7 +335,7 @@ mod tests {
         session.events = vec![start(1, "copied"), start(1, "of a turn"), start(2, "own")].into();
         session.subagents = ["copied", "of a turn", "own", "without a start"].map(Symbol::new).into();
         session.turns[1].agent_id = Some("of a turn".into());
-        let owner = OwnerRows { events: HashSet::default(), calls: HashMap::default() };
+        let owner = OwnerRows { totals: Vec::new(), events: HashSet::default(), calls: HashMap::default() };
         // A copy of the file, whose events were removed before.
         copy.session.subagents.clone_from(&session.subagents);
         copy.session.events = Vec::new().into();
