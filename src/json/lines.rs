@@ -252,15 +252,14 @@ fn next_beginning(bytes: &[u8], start: usize, spaces: usize) -> usize {
     }
     let is_beginning = |start: &usize| {
         let indented = &bytes[*start..];
-        let text = &indented[indented.iter().take(MOST_SPACES).take_while(|byte| is_space(**byte)).count()..];
+        let text = &indented[indented.iter().take(spaces).take_while(|byte| is_space(**byte)).count()..];
         let inner = text.get(1..).unwrap_or_default();
-        let first = inner.iter().take(MOST_SPACES).find(|byte| !is_space(**byte));
-        let begins = match text.first() {
-            Some(b'{') => matches!(first, None | Some(b'"' | b'}' | b'\n')),
-            Some(b'[') => matches!(first, None | Some(b'{' | b'\n')),
+        let first = || inner.iter().take(MOST_SPACES).find(|byte| !is_space(**byte));
+        match text.first() {
+            Some(b'{') => matches!(first(), None | Some(b'"' | b'}' | b'\n')),
+            Some(b'[') => matches!(first(), None | Some(b'{' | b'\n')),
             _ => false,
-        };
-        begins && indented.len() - text.len() <= spaces
+        }
     };
     let mut lines = memchr::memchr_iter(b'\n', &bytes[start..]).map(|newline| start + newline + 1);
     lines.find(is_beginning).unwrap_or(bytes.len())
