@@ -1,5 +1,7 @@
 // The data that `agentlogs dashboard` put into the page, unpacked. Numbers are NaN where they are unknown.
 
+import { visible } from "./visible";
+
 interface Words {
   list: (string | null)[];
   left_out: number;
@@ -49,7 +51,11 @@ export interface LeftOut {
   label_keys: string[];
 }
 
+/** The values of a key of labels. */
+export type LabelKind = `label:${string}`;
+
 export type WordKind =
+  | LabelKind
   | "runtime" | "model" | "project" | "status" | "call_status" | "usage" | "error_kind" | "skill" | "tool" | "kind" | "code" | "cause" | "outcome";
 
 /** Columns of numbers, and of indexes in other tables and lists of words, all of one length. */
@@ -81,7 +87,7 @@ export type Behavior = Columns<
 >;
 /** The cost of sessions by what became of it, at the day on which they start; of a merged pull request with a number of its own in the page. */
 export type Shipped = Columns<"day" | "pull_request" | "cost", "group" | "outcome">;
-export type Groups = Columns<never, "runtime" | "model" | "project" | "status" | "labels">;
+export type Groups = Columns<never, LabelKind | "runtime" | "model" | "project" | "status" | "labels">;
 export type Sessions = Columns<
   | "started" | "duration_ms" | "turns" | "tool_calls" | "tool_errors" | "compactions" | "retries" | "subagents" | "cost"
   | "tokens" | "day" | "descendants" | "missing_descendants" | "inclusive_cost" | "trial_outcome" | "trial_cost",
@@ -124,6 +130,8 @@ export interface Data extends About {
   /** From the start of a week to the Monday in it. */
   daysBeforeMonday: number;
   labelSets: number[][];
+  /** The keys of labels, by which rows can be grouped. */
+  labelKinds: LabelKind[];
   groups: Groups;
   sessions: Sessions;
   turns: Turns;
@@ -231,9 +239,37 @@ export function extent(...columns: Float64Array[]): [number, number] | null {
   return low <= high ? [low, high] : null;
 }
 
+export function keyOf(label: string): string {
+  return label.slice(0, label.indexOf("="));
+}
+
+export function valueOf(label: string): string {
+  return label.slice(label.indexOf("=") + 1);
+}
+
+/** The kind of words to which the value of a label belongs. Its name is shown, so it is without control characters. */
+export function labelKind(label: string): LabelKind {
+  return `label:${visible(keyOf(label))}`;
+}
+
+/** Adds a kind of words for each key of labels, whose last word is that of sessions without the label. */
+function addLabelKinds({ labels, label_sets, words }: Packed, groups: Groups): LabelKind[] {
+  return [...new Set(labels.map(labelKind))].map((kind) => {
+    const own = labels.filter((it) => labelKind(it) === kind);
+    const ofSets = label_sets.map((set) => {
+      const at = own.findIndex((label) => set.some((it) => labels[it] === label));
+      return at < 0 ? own.length : at;
+    });
+    words[kind] = { list: [...own.map(valueOf), null], left_out: 0 };
+    groups[kind] = groups.labels.map((set) => ofSets[set]);
+    return kind;
+  });
+}
+
 export async function read(base64: string): Promise<Data> {
   const packed = await unpacked(base64);
   const groups = columns<Groups>(packed.groups, []);
+  const labelKinds = addLabelKinds(packed, groups);
   const turns = columns<Turns>(packed.turns, ["session", "day"]);
   for (let at = 0; at < turns.length; at++) {
     let sum = NaN;
@@ -291,6 +327,7 @@ export async function read(base64: string): Promise<Data> {
     words: packed.words,
     labels: packed.labels,
     labelSets: packed.label_sets,
+    labelKinds,
     groups,
     sessions,
     turns,

@@ -1,14 +1,14 @@
 // What is chosen in the page: its text in the URL's fragment, and which rows it leaves.
 
-import { word, type Data } from "./data";
+import { keyOf, labelKind, valueOf, word, type Data, type LabelKind } from "./data";
 
 export const DIMENSIONS = ["runtime", "model", "project", "status", "label"] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 export const MEASURES = ["cost", "tokens", "sessions", "turns"] as const;
 export type Measure = (typeof MEASURES)[number];
-export const SERIES = ["model", "runtime", "project", "status"] as const;
-export type Series = (typeof SERIES)[number];
+const SERIES = ["model", "runtime", "project", "status"] as const;
+export type Series = (typeof SERIES)[number] | LabelKind;
 export const PERIODS = ["day", "week", "month"] as const;
 export type Period = (typeof PERIODS)[number];
 
@@ -45,6 +45,23 @@ export function choices(data: Data, dimension: Dimension): (string | null)[] {
   if (dimension === "label") return data.labels;
   const words = data.words[dimension];
   return words.left_out > 0 ? [...words.list, word(data, dimension, words.list.length)] : words.list;
+}
+
+/** By what rows can be grouped. */
+export function series(data: Data): readonly Series[] {
+  return [...SERIES, ...data.labelKinds];
+}
+
+/** The filter for one group alone. Sessions without a label cannot be filtered by it. */
+export function only(data: Data, { picked, by }: State, index: number): Partial<State> {
+  switch (by) {
+    case "model": case "runtime": case "project": case "status":
+      return { picked: { ...picked, [by]: [index] } };
+  }
+  const label = data.labels.findIndex((it) => labelKind(it) === by && valueOf(it) === word(data, by, index));
+  if (label < 0) return {};
+  const others = picked.label.filter((it) => labelKind(data.labels[it]) !== by);
+  return { picked: { ...picked, label: [...others, label] } };
 }
 
 /** A session's name in the fragment. */
@@ -98,7 +115,7 @@ export function fromFragment(data: Data, fragment: string): State {
   }
   const one = <T extends string>(name: string, of: readonly T[], usual: T) => of.find((it) => it === from.get(name)) ?? usual;
   state.measure = one("measure", MEASURES, state.measure);
-  state.by = one("by", SERIES, state.by);
+  state.by = one("by", series(data), state.by);
   state.per = one("per", PERIODS, state.per);
   state.search = from.get("search") ?? "";
   const name = from.get("session");
@@ -177,10 +194,6 @@ function labelSets(data: Data, picked: number[]): Uint8Array {
     byKey.set(key, (byKey.get(key) ?? new Set()).add(index));
   }
   return Uint8Array.from(data.labelSets, (set) => ([...byKey.values()].every((any) => set.some((it) => any.has(it))) ? 1 : 0));
-}
-
-export function keyOf(label: string): string {
-  return label.slice(0, label.indexOf("="));
 }
 
 /** The first day of the week or month that a day is in. Weeks begin some days before Monday; day 0 was a Thursday. */

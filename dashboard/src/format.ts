@@ -2,6 +2,8 @@
 
 import { isKnown } from "./data";
 
+export { visible } from "./visible";
+
 export const UNKNOWN = "unknown";
 
 /** Made once: making one takes longer than all the numbers of a page. */
@@ -30,6 +32,9 @@ export const atLeast = (isLowerBound: boolean, value: number): string => (isLowe
 export function count(value: number): string {
   return isKnown(value) ? plain.format(value) : UNKNOWN;
 }
+
+/** `1 session`, `1,234 sessions`. */
+export const counted = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 
 /** A number that is no count. */
 export function number(value: number): string {
@@ -75,14 +80,6 @@ export function duration(ms: number): string {
 /** A local minute. */
 export function minute(value: number): string {
   return isKnown(value) ? new Date(value * 60000).toISOString().slice(0, 16).replace("T", " ") : UNKNOWN;
-}
-
-/** Text that shows what would act on a terminal or turn the direction of the text around. */
-export function visible(text: string): string {
-  // eslint-disable-next-line no-control-regex
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (it) => {
-    return `\\u{${it.charCodeAt(0).toString(16)}}`;
-  });
 }
 
 /** The beginning of a name. */

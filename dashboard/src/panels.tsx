@@ -8,7 +8,7 @@ import {
   bins, byCost, byHour, bySkill, byTrouble, cacheHitRate, countBy, errorRate, FAR, FEW, kept, measured, quantile, runaways, unpriced, usd, type Count, type Ledger,
   type SkillSums, type Sums, type ToolSums,
 } from "./figures";
-import { MEASURES, PERIODS, periodName, SERIES, type Left, type Measure, type State } from "./filters";
+import { MEASURES, only, PERIODS, periodName, series as seriesIn, type Left, type Measure, type State } from "./filters";
 import * as format from "./format";
 import { CsvButton, DataTable, type Column } from "./table";
 import { inWords } from "./words";
@@ -137,7 +137,7 @@ export function OverTime({ data, left, state, set, sums, ranks }: PanelProps & {
       controls={
         <>
           <Choose label="Measure" values={MEASURES} value={state.measure} onChoose={(measure) => set({ measure })} />
-          <Choose label="Stacked by" values={SERIES} value={state.by} onChoose={(by) => set({ by })} />
+          <Choose label="Stacked by" values={seriesIn(data)} value={state.by} onChoose={(by) => set({ by })} />
           <Choose label="Per" values={PERIODS} value={state.per} onChoose={(per) => set({ per })} />
         </>
       }
@@ -149,7 +149,7 @@ export function OverTime({ data, left, state, set, sums, ranks }: PanelProps & {
             {stacks.map((it, at) => (
               <li>
                 {at < largest.length ? (
-                  <button type="button" class="quiet" aria-label={`Only ${state.by} ${it.name}`} onClick={() => set({ picked: { ...state.picked, [state.by]: [largest[at]] } })}>
+                  <button type="button" class="quiet" aria-label={`Only ${state.by} ${it.name}`} onClick={() => set(only(data, state, largest[at]))}>
                     <span class="swatch" style={{ background: it.color }} /><bdi>{it.name}</bdi>
                   </button>
                 ) : (
@@ -203,7 +203,7 @@ export function Where({ data, state, set, sums, ranks }: PanelProps & { sums: Le
   ];
   return (
     <Panel id="where" title="Where it went" unit={`by ${state.by}`} controls={<CsvButton name={`by-${state.by}`} columns={columns} rows={() => rows} />}>
-      <DataTable name="where" caption={`Sums by ${state.by}; choose one to see it alone`} columns={columns} rows={rows} onOpen={(it) => set({ picked: { ...state.picked, [state.by]: [it.index] } })} />
+      <DataTable name="where" caption={`Sums by ${state.by}; choose one to see it alone`} columns={columns} rows={rows} onOpen={(it) => set(only(data, state, it.index))} />
     </Panel>
   );
 }

@@ -84,7 +84,7 @@ export function SessionList({ data, left, state, set }: { data: Data; left: Left
   const unnamed = data.leftOut.unnamed_sessions;
   const closed = data.leftOut.closed_sessions;
   const notes: string[] = [];
-  if (unnamed > 0) notes.push(`${format.count(unnamed)} sessions are in all figures and not in this list; it has the most expensive, the longest, the newest and those that failed.`);
+  if (unnamed > 0) notes.push(`${format.counted(unnamed, "session")} of all figures ${unnamed === 1 ? "is" : "are"} not in this list; it has the most expensive, the longest, the newest and those that failed.`);
   if (closed > 0) notes.push(`This file has room for ${format.count(data.timelines.size)} timelines: of the most expensive, the newest, the longest, and of those that failed. The others open to their facts.`);
   return (
     <Panel id="sessions" title="Sessions" note={notes.length > 0 ? notes.join(" ") : undefined} controls={
@@ -93,7 +93,7 @@ export function SessionList({ data, left, state, set }: { data: Data; left: Left
         <CsvButton name="sessions" columns={columns} rows={() => rows} />
       </>
     }>
-      <DataTable name="sessions" caption={`${format.count(rows.length)} sessions; choose one to open it`} columns={columns} rows={rows} page={25}
+      <DataTable name="sessions" caption={`${format.counted(rows.length, "session")}; choose one to open it`} columns={columns} rows={rows} page={25}
         onOpen={(session) => set({ session })} />
     </Panel>
   );

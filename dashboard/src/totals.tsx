@@ -95,8 +95,8 @@ export function Totals({ data, state, left: rest, sums, statuses, tools }: { dat
   const cost = known(usd(sums.cost));
   const amount = format.money(cost);
   const aboutCost = [
-    ...(bound.lower > 0 ? [`at least: the logs of ${format.count(bound.lower)} of ${format.count(bound.sessions)} sessions omit tokens or have no end`] : []),
-    ...(sums.unpriced > 0 ? [`without ${format.short(sums.unpriced)} tokens that have no price`] : []),
+    ...(bound.lower > 0 ? [`at least: the logs of ${format.count(bound.lower)} of ${format.counted(bound.sessions, "session")} omit tokens or have no end`] : []),
+    ...(sums.unpriced > 0 ? [`without ${format.short(sums.unpriced)} tokens that have no cost`] : []),
   ];
   const compare = (of: (it: Compared) => number, text: (it: number, of: Compared) => string, how = change) => {
     if (!both) return "";
@@ -127,7 +127,7 @@ export function Totals({ data, state, left: rest, sums, statuses, tools }: { dat
     ["turns", "Turns", turns, format.count(turns), "responses of models"],
     ["cache_hit_rate", "Cache hits", hits, format.percent(hits), "of the prompts' tokens"],
     ["calls", "Tool calls", calls, format.count(calls), calls > 0 ? `${format.percent(rate)} failed` : "none"],
-    ...(judged > 0 ? [] : [["ended_cleanly_rate", "Ended cleanly", cleanRate, format.percent(cleanRate), `${format.count(clean)} of ${format.count(ended)} sessions${ended < sessions ? " with a known status" : ""}`] satisfies Figure]),
+    ...(judged > 0 ? [] : [["ended_cleanly_rate", "Ended cleanly", cleanRate, format.percent(cleanRate), `${format.count(clean)} of ${format.counted(ended, "session")}${ended < sessions ? " with a known status" : ""}`] satisfies Figure]),
   ];
   return (
     <section id="totals" aria-label="In sum">

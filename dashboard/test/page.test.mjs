@@ -141,17 +141,24 @@ async function rowsOf(page, name) {
 
 const near = (a, b) => (a === null || a === undefined || Number.isNaN(a) ? b === null || b === undefined || Number.isNaN(b) : Math.abs(a - b) < 1e-6);
 
-/** The page's figures are those of the reports with these filters. */
-async function agrees(page, filters) {
-  const [cost] = [report("cost", "--by", "status", ...filters)];
-  const sum = (rows, name) => {
-    const known = rows.map((it) => it[name]).filter((it) => it !== null);
-    return known.length > 0 ? known.reduce((a, b) => a + b, 0) : NaN;
-  };
+/** The sum of the known values. */
+function sum(rows, name) {
+  const known = rows.map((it) => it[name]).filter((it) => it !== null);
+  return known.length > 0 ? known.reduce((a, b) => a + b, 0) : NaN;
+}
+
+/** The page's sums of the ledger are those of the report with these filters. */
+async function agreesOnCost(page, filters) {
+  const cost = report("cost", "--by", "status", ...filters);
   for (const name of ["cost_usd", "total_tokens", "turns"]) {
     const [own, theirs] = [await figure(page, name), sum(cost, name)];
     assert.ok(near(own, theirs), `${name} ${own} ${theirs} ${filters}`);
   }
+}
+
+/** The page's figures are those of the reports with these filters. */
+async function agrees(page, filters) {
+  await agreesOnCost(page, filters);
   // A lower bound is marked as the report states it, with the same number of sessions.
   const { stderr } = spawnSync(program, ["report", "cost", "--archive", archive, "--timezone", "UTC", ...filters], { encoding: "utf8" });
   const [, lower] = /lower bounds: the logs of ([\d,]+) of/.exec(stderr) ?? [];
@@ -247,6 +254,26 @@ test("the figures are those of the reports, before and after choosing filters", 
   await page.click("text=Clear filters");
   await choose(page, "project", "/work/shop");
   await agrees(page, ["--project", "/work/shop"]);
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+test("rows are grouped by a label as in the reports, and a group can be seen alone", async () => {
+  const { page, complaints, close } = await open();
+  await page.getByRole("group", { name: "Stacked by" }).getByRole("button", { name: "label:team", exact: true }).click();
+  const where = await cellsOf(page, "where");
+  const theirs = report("cost", "--by", "label:team");
+  assert.ok(theirs.some((it) => it["label:team"] === "compiler") && theirs.some((it) => it["label:team"] === null));
+  assert.equal(where.size, theirs.length);
+  for (const it of theirs) {
+    const own = where.get(it["label:team"]);
+    ["cost_usd", "total_tokens"].forEach((name, at) => assert.ok(near(own?.[at + 1], it[name]), `${name} of ${it["label:team"]} ${own}`));
+  }
+  const verdicts = await cellsOf(page, "verdicts");
+  for (const it of report("outcomes", "--by", "label:team")) assert.equal(verdicts.get(it["label:team"])?.[0], it.trials, it["label:team"]);
+  assert.match(new URL(page.url()).hash, /by=label%3Ateam/);
+  await page.click("[aria-label='Only label:team compiler']");
+  await agreesOnCost(page, ["--label", "team=compiler"]);
   assert.deepEqual(complaints, []);
   await close();
 });
