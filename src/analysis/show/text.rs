@@ -22,6 +22,7 @@ const BEFORE: usize = 16;
 #[derive(Clone, Copy)]
 struct Column {
     name: &'static str,
+    /// With the space before it; at first the most that it takes.
     width: usize,
     value: fn(&Entry, &TextStyle) -> String,
 }
@@ -41,6 +42,12 @@ const WIDER: usize = 5;
 /// The order in which columns are hidden.
 const HIDDEN_FIRST: [&str; 5] = ["output", "context", "duration", turns::COST_USD, "status"];
 
+/// Columns that are hidden before a text is cut that is no wider than [`USUAL_TEXT`].
+const HIDDEN_FOR_TEXT: [&str; 2] = ["output", "context"];
+
+/// The width of most texts.
+const USUAL_TEXT: usize = 48;
+
 impl Timeline {
     /// The timeline as text.
     pub fn text(&self, style: &TextStyle) -> String {
@@ -57,22 +64,13 @@ impl Timeline {
             out.extend(lines_of_fact(name, value, style));
         }
         out.extend(self.tree_lines(style));
-        let mut columns: Vec<Column> = COLUMNS.to_vec();
-        if style.is_exact {
-            columns.iter_mut().filter(|column| column.name != "status").for_each(|column| column.width += WIDER);
-        }
-        let width = |columns: &[Column]| BEFORE + columns.iter().map(|column| column.width).sum::<usize>();
-        for name in HIDDEN_FIRST {
-            if width(&columns) + MIN_TEXT > style.width {
-                columns.retain(|column| column.name != name);
-            }
-        }
         let lines = self.lines(style);
-        let text_width = style.width.saturating_sub(width(&columns)).max(MIN_TEXT);
-        // Numbers are near the texts that they belong to.
         let widest =
             lines.iter().filter(|(_, line, _)| has_values(&line.entry, style)).map(|(_, _, text)| width_of(text));
-        let text_width = text_width.min(widest.max().unwrap_or_default() + 2).max(MIN_TEXT);
+        let widest = widest.max().unwrap_or_default() + 2;
+        let columns = columns(&lines, widest, style);
+        // Numbers are near the texts that they belong to.
+        let text_width = style.width.saturating_sub(width_of_all(&columns)).min(widest).max(MIN_TEXT);
         let mut head = format!("{:>8} {:>5}  {:text_width$}", "time", "turn", "");
         for column in &columns {
             let _ = write!(head, "{:>1$}", style.currency.name_of(column.name), column.width);
@@ -300,6 +298,30 @@ impl Shown<'_> {
         let spans = vec![(Some(Paint::Dim), time), (None, format!(" {turn:>5}  ")), (colour, text), (None, rest)];
         TextLine { spans, target: Some(timeline.target(line)), has_failed: colour == Some(Paint::Red) }.trimmed()
     }
+}
+
+/// The columns that have a value and space beside texts of which the widest is `widest` columns wide.
+fn columns(lines: &[(Option<String>, Line, String)], widest: usize, style: &TextStyle) -> Vec<Column> {
+    let fitted = |mut column: Column| {
+        let values = lines.iter().map(|(_, line, _)| width_of(&(column.value)(&line.entry, style)));
+        let value = values.max().filter(|width| *width > 0)?;
+        let most = column.width + if style.is_exact && column.name != "status" { WIDER } else { 0 };
+        column.width = most.min(value.max(width_of(&style.currency.name_of(column.name))) + 2);
+        Some(column)
+    };
+    let mut columns: Vec<Column> = COLUMNS.into_iter().filter_map(fitted).collect();
+    for name in HIDDEN_FIRST {
+        let least = if HIDDEN_FOR_TEXT.contains(&name) { widest.clamp(MIN_TEXT, USUAL_TEXT) } else { MIN_TEXT };
+        if width_of_all(&columns) + least > style.width {
+            columns.retain(|column| column.name != name);
+        }
+    }
+    columns
+}
+
+/// The width of these columns, and of what is before a text.
+fn width_of_all(columns: &[Column]) -> usize {
+    BEFORE + columns.iter().map(|column| column.width).sum::<usize>()
 }
 
 /// Whether a change was made by a call, in the same file.
