@@ -34,11 +34,13 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     measure("pass_at_k", "Probability that one of k trials of a task passes (unbiased, --k)", || {
         mean("pass_at_k_share", "task_share_of_k")
     })
-    .wide(),
+    .wide()
+    .of_k(),
     measure("pass_hat_k", "Probability that all of k trials of a task pass (unbiased, --k)", || {
         mean("pass_hat_k_share", "task_share_of_k")
     })
-    .wide(),
+    .wide()
+    .of_k(),
     measure("tasks_with_k", "Tasks with k judged trials or more, over which these are means", || {
         whole(col("task_share_of_k").sum())
     })

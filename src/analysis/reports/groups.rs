@@ -66,7 +66,8 @@ impl<'a> Plan<'a> {
         let sort = options.order().map(|(column, _)| column);
         check_sort(sort, &by, &measures)?;
         let is_shown = |measure: &&Measure| {
-            options.wide || sort == Some(measure.name) || !is_wide(measure, top, options.price_as.is_some())
+            let is_asked = sort == Some(measure.name) || (measure.is_of_k && options.k.is_some());
+            options.wide || is_asked || !is_wide(measure, top, options.price_as.is_some())
         };
         let shown: Vec<&'static Measure> = measures.iter().copied().filter(is_shown).collect();
         let computed = required(&measures, &shown);

@@ -14,6 +14,8 @@ pub struct Measure {
     pub(in crate::analysis) formula: Formula,
     /// Whether tables omit it unless `--wide` is given, or it is the column to sort by.
     pub(in crate::analysis) is_wide: bool,
+    /// Whether it is of k trials, so that tables show it with `--k`.
+    pub(in crate::analysis) is_of_k: bool,
     /// Whether it needs columns of the session.
     pub(in crate::analysis) needs_session: bool,
     /// Whether it needs the outcomes of trials.
@@ -49,6 +51,10 @@ pub(in crate::analysis) enum Formula {
 impl Measure {
     pub(in crate::analysis) const fn wide(self) -> Self {
         Self { is_wide: true, ..self }
+    }
+
+    pub(in crate::analysis) const fn of_k(self) -> Self {
+        Self { is_of_k: true, ..self }
     }
 
     pub(in crate::analysis) const fn of_session(self) -> Self {
@@ -112,6 +118,7 @@ pub(in crate::analysis) const fn new(name: &'static str, about: &'static str, fo
         is_example: false,
         is_amount: true,
         is_part: false,
+        is_of_k: false,
     }
 }
 
