@@ -5,7 +5,7 @@
 //! 1. names of columns are broken after underscores, and bars are left out;
 //! 2. texts are shortened;
 //! 3. columns are hidden: those without values first, then those that matter least, then from the last one on. Names, sentences, the
-//!    main measure and columns that are as important stay;
+//!    main measure and columns that are as important stay, and the ends of an interval are hidden together;
 //! 4. each row becomes a block of lines, which contains every column.
 //!
 //! Rows that fit the height as blocks are blocks before a column is hidden.
@@ -32,6 +32,9 @@ const LONGEST_BEGINNING: usize = 24;
 
 /// The lines of a terminal that its prompt and the line after a table take.
 const LINES_OF_PROMPT: usize = 3;
+
+/// The columns of the ends of an interval: both are shown, or none.
+const ENDS: [&str; 2] = ["low", "high"];
 
 /// Writes the table. Returns the names of the hidden columns.
 ///
@@ -237,10 +240,12 @@ impl Table<'_> {
                 let is_named = |name: &str, at: usize| self.at(&shown, at).is_some_and(|column| column.header == name);
                 self.style.roles.least.iter().find_map(|name| others().find(|at| is_named(name, *at)))
             };
-            match empty.or_else(least).or_else(|| others().next()) {
-                Some(next) if !self.style.is_whole && !self.fits_as_blocks() => shown.remove(next),
-                _ => return None,
-            };
+            let next = empty.or_else(least).or_else(|| others().next());
+            let next = next.filter(|_| !self.style.is_whole && !self.fits_as_blocks())?;
+            let header = &self.columns.get(shown.remove(next))?.header;
+            if ENDS.contains(&header.as_str()) {
+                shown.retain(|index| self.columns.get(*index).is_none_or(|it| !ENDS.contains(&it.header.as_str())));
+            }
         }
     }
 
