@@ -73,8 +73,8 @@ pub(super) fn contains_aggregate(expr: &Expr) -> bool {
     visited.is_break()
 }
 
-/// The names of the columns of a result. Those without an alias have the name of the first column in them, or their text if another one
-/// has this name, and `COUNT(*)` the name `count`, unless another column has it.
+/// The names of the columns of a result. Those without an alias have the name of the first column in them, or their text if others have
+/// this name, too, and `COUNT(*)` the name `count`, unless another column has it.
 pub(super) fn output_names(projection: &[SelectItem]) -> Vec<String> {
     let is_count = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(expr) if is_count_of_rows(expr));
     let named = |item: &SelectItem| match item {
@@ -86,9 +86,9 @@ pub(super) fn output_names(projection: &[SelectItem]) -> Vec<String> {
     let is_only = projection.iter().filter(|item| is_count(item)).count() == 1;
     let count = if is_only && !is_taken { "count" } else { "len" };
     let names: Vec<String> = projection.iter().map(|item| named(item).unwrap_or_else(|| count.to_owned())).collect();
-    let is_first = |place: usize, name: &String| names.iter().position(|it| it == name) == Some(place);
-    let unique = projection.iter().zip(&names).enumerate().map(|(place, (item, name))| match item {
-        SelectItem::UnnamedExpr(expr) if !is_first(place, name) && column_name(expr).is_none() => expr.to_string(),
+    let is_shared = |name: &String| names.iter().filter(|it| *it == name).count() > 1;
+    let unique = projection.iter().zip(&names).map(|(item, name)| match item {
+        SelectItem::UnnamedExpr(expr) if is_shared(name) && column_name(expr).is_none() => expr.to_string(),
         _ => name.clone(),
     });
     unique.collect()
