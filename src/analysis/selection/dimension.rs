@@ -43,7 +43,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     recurring("hour_of_day", "Local hour of all days together: 00:00 to 23:00", "%H:00"),
     of_session("instructions", "Hash of the system prompts and instruction files", sessions::INSTRUCTIONS_HASH),
     of_row("kind", "Kind of event: error, retry, permission_denial and others", events::KIND),
-    of_row("mcp_server", "MCP server that offers the tool", tool_calls::MCP_SERVER),
+    or_none("mcp_server", "MCP server that offers the tool", tool_calls::MCP_SERVER),
     of_row_or_session("model", "Model, one name for all of its spellings", turns::CANONICAL_MODEL),
     of_row_or_session("model_as_logged", "Model as the log names it", turns::MODEL),
     formatted("month", "Local month", "%Y-%m"),
