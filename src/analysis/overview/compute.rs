@@ -62,7 +62,7 @@ pub struct Lost {
     pub counted: Counted,
     /// Files that cannot be read, or not to their end.
     pub unreadable_files: i64,
-    /// Tokens of the last 30 days without a price.
+    /// Tokens of the last 30 days without a cost.
     pub unpriced_tokens: i64,
     /// Rows of the ledger without a time.
     pub undated: Sums,

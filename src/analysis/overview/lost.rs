@@ -39,8 +39,8 @@ fn short(losses: &[Loss], columns: usize, look: &Look) -> Vec<String> {
     let command = health.or(losses.first()).map_or(HEALTH, |loss| loss.command);
     let command = format!("  agentlogs {command}{}", look.archive_option);
     let space = columns.saturating_sub(title.len() + width(&command));
-    if space >= LEAST {
-        let text = cut(&in_space(losses, space), space);
+    let text = in_space(losses, space);
+    if space >= LEAST && width(&text) <= space {
         return vec![look.styled(Style::Bold, title) + &text + &look.styled(Style::Dim, &command)];
     }
     let mut lines = look.in_lines_after(title, &in_space(losses, columns), columns);
@@ -102,7 +102,7 @@ fn losses(overview: &Overview) -> Vec<Loss> {
         add(counted_records(&lost.counted), HEALTH);
     }
     if lost.unpriced_tokens > 0 {
-        let text = format!("{} of the last 30 days without a price", tokens(lost.unpriced_tokens));
+        let text = format!("{} of the last 30 days without a cost", tokens(lost.unpriced_tokens));
         add(text, "report cost --last 30d --sort unpriced_tokens");
     }
     if lost.undated.rows > 0 {

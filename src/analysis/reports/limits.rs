@@ -88,6 +88,10 @@ impl List for Limits {
         Some(format!("{}: no window contains them", left_out.stated("row", "time")?))
     }
 
+    fn needs(&self, options: &Options) -> Option<String> {
+        options.active.then(|| "no window is current; those that ended are listed without --active".to_owned())
+    }
+
     fn has_active(&self) -> bool {
         true
     }

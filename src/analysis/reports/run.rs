@@ -165,10 +165,10 @@ impl Report {
     }
 
     /// What it needs for a row, where that is more than a session.
-    pub fn needs(&self) -> Option<String> {
+    pub fn needs(&self, options: &Options) -> Option<String> {
         match &self.body {
             Body::Groups(_) => None,
-            Body::List(list) => list.needs(),
+            Body::List(list) => list.needs(options),
         }
     }
 

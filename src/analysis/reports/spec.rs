@@ -82,7 +82,7 @@ pub(super) trait List: Debug + Sync {
     }
 
     /// What it needs for a row, where that is more than a session.
-    fn needs(&self) -> Option<String> {
+    fn needs(&self, _options: &Options) -> Option<String> {
         None
     }
 

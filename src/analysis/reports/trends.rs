@@ -48,7 +48,7 @@ impl List for Trends {
         Some(format!("{}: a trend needs the times of its sessions", left_out.stated("session", "start")?))
     }
 
-    fn needs(&self) -> Option<String> {
+    fn needs(&self, _options: &Options) -> Option<String> {
         Some(format!("a change is found among {} sessions or more, with --by in each group", 2 * MIN_PART))
     }
 

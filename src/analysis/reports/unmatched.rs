@@ -117,7 +117,10 @@ fn suggested_label(key: &str, known: &[String]) -> String {
 }
 
 /// Whether a session is in scope.
-fn has_session(tables: &Frames, scope: &Scope) -> Result<bool, Error> {
+///
+/// # Errors
+/// When a filter names something that does not exist, or the tables cannot be read.
+pub fn has_session(tables: &Frames, scope: &Scope) -> Result<bool, Error> {
     Ok(sessions(tables, scope)?.0.limit(1).collect()?.height() > 0)
 }
 

@@ -35,7 +35,7 @@ pub(super) fn facts(
 ) -> Vec<Fact> {
     let cost = session.cost_usd(0).map(|cost| {
         let unpriced = session.unpriced_tokens(0).filter(|tokens| *tokens > 0);
-        let unpriced = unpriced.map(|tokens| format!("{} without a price", counted(tokens, "token")));
+        let unpriced = unpriced.map(|tokens| format!("{} without a cost", counted(tokens, "token")));
         let least = session.usage(0).filter(|usage| *usage == "lower_bound").map(|_| "a lower bound".to_owned());
         Value::Cost(cost, joined([owned(session.cost_source(0)), least, unpriced], ", ").unwrap_or_default())
     });

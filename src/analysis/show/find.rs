@@ -21,7 +21,9 @@ pub struct SessionKey {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No id begins with the text, and no log has it as its path.
-    #[error("no session {0:?}: no id begins with it, and no log of a session has this path")]
+    #[error(
+        "no session {0:?}: no id begins with it, and no log of a session has this path; `agentlogs sessions` lists them"
+    )]
     Missing(String),
     /// There is no session at all.
     #[error("no sessions{}", none_of(.0.as_deref()))]
@@ -225,14 +227,20 @@ mod tests {
         assert_eq!(found("last", Some("amp")), Err(of_runtime.to_owned()));
         for (text, expected) in [
             ("7", "no session 7: `agentlogs sessions` lists 6, and no id begins with 7"),
-            ("0", "no session \"0\": no id begins with it, and no log of a session has this path"),
+            (
+                "0",
+                "no session \"0\": no id begins with it, and no log of a session has this path; `agentlogs sessions` lists them",
+            ),
             ("one", "sessions of several runtimes have the id \"one\": one (pi), one (zag); --runtime selects one"),
             ("ab", "2 sessions begin with \"ab\": abc (codex), abd (codex)"),
             (
                 "all.jsonl",
                 "all.jsonl contains 2 sessions: abc (codex), abd (codex); name one of them, with --logs all.jsonl",
             ),
-            ("ll.jsonl", "no session \"ll.jsonl\": no id begins with it, and no log of a session has this path"),
+            (
+                "ll.jsonl",
+                "no session \"ll.jsonl\": no id begins with it, and no log of a session has this path; `agentlogs sessions` lists them",
+            ),
             ("", "6 sessions begin with \"\": abc (codex), abd (codex), b (codex), one (pi), one (zag), …"),
         ] {
             assert_eq!(found(text, None), Err(expected.to_owned()), "{text:?}");

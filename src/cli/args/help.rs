@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::path::Path;
 
+use agentlogs::analysis::present::in_shell;
 use agentlogs::analysis::reports::{self, DIMENSIONS, REPORTS, Report};
+use agentlogs::base::width::packed;
 use clap::builder::styling::Styles;
 use clap::{Arg, Command, CommandFactory};
 
@@ -172,7 +175,7 @@ fn after_reports() -> String {
          agentlogs report tools --by mcp_server,tool --runtime claude --sort errors\n  \
          agentlogs report sessions --by label:experiment --format csv\n  \
          agentlogs report cost --by week,runtime --chart --svg weeks.svg\n\n\
-         agentlogs report NAME --help shows the columns, dimensions and own options of one report, such as\n\
+         agentlogs report NAME --help shows the columns, dimensions and own options of one report, such as \
          report outcomes --k, report waste --top, report sessions --tree and report cost --price-as.",
         heading("Dimensions, and the reports that have them"),
         listed(&dimensions),
@@ -207,7 +210,7 @@ fn examples(report: &str) -> Vec<String> {
         "shipped" => &["--by outcome --last 30d", "--by author,week --wide"],
         "agents" => &["--by agent,model --last 30d", "--by project,agent --wide"],
         "requests" => &["--by model --last 30d", "--by project,month --wide"],
-        "outcomes" => &["--by label:experiment,model --k 3 --wide", "--by task --verdict failed"],
+        "outcomes" => &["--by label:experiment,model --k 3", "--by task --verdict failed"],
         "failures" => &["--by model,failure_class", "--by task --failure unverified"],
         "waste" => &["--by project,cause --last 30d", "--top 3"],
         "limits" => &["--active", "--since week --wide"],
@@ -220,11 +223,18 @@ fn examples(report: &str) -> Vec<String> {
     own.iter().map(|options| format!("agentlogs report {report} {options}")).collect()
 }
 
-/// Names with their descriptions, a line each.
+/// The width of lists, that of most terminals.
+const LIST_COLUMNS: usize = 80;
+
+/// Names with their descriptions, whose further lines are indented as the first.
 fn listed(names: &[(&str, String)]) -> String {
     let width = names.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let lines: Vec<String> = names.iter().map(|(name, about)| format!("  {name:width$}  {about}")).collect();
-    lines.join("\n")
+    let indent = " ".repeat(width + 4);
+    let lines = names.iter().map(|(name, about)| {
+        let about = packed(about.split(' '), LIST_COLUMNS.saturating_sub(indent.len()));
+        format!("  {name:width$}  {}", about.join(&format!("\n{indent}")))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Commands of other programs, and what does the same here.
@@ -299,35 +309,59 @@ const OTHER_OPTIONS: &[(&str, &str, &str)] = &[
     ("--order-by", "sort", "--sort COLUMN"),
     ("--tz", "timezone", "--timezone Europe/Berlin"),
     ("--all", "limit", "--limit 0"),
+    ("--format", "kind", "--as csv"),
+    ("--kind", "kind", "--as csv"),
+    ("--type", "kind", "--as csv"),
 ];
 
+/// The commands that the arguments name, from the program on.
+fn commands_in<'a>(command: &'a Command, arguments: &[OsString]) -> Vec<&'a Command> {
+    let mut found = vec![command];
+    for name in arguments.iter().skip(1) {
+        match found.last().and_then(|command| command.find_subcommand(name)) {
+            Some(subcommand) => found.push(subcommand),
+            None => break,
+        }
+    }
+    found
+}
+
 /// What can be written for an argument that is missing.
-pub fn tip_of_missing(arguments: &[OsString]) -> Option<String> {
-    let mut names = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
-    match names.find(|name| !name.starts_with('-'))? {
+pub fn tip_of_missing(command: &Command, arguments: &[OsString]) -> Option<String> {
+    let commands = commands_in(command, arguments);
+    match commands.get(1)?.get_name() {
         "report" => {
             let names: Vec<&str> = REPORTS.iter().map(|report| report.name).collect();
-            Some(format!("the reports are {}", names.join(", ")))
+            let names = names.join(", ");
+            let lines = packed(names.split(' '), LIST_COLUMNS.saturating_sub(4)).join("\n    ");
+            Some(format!("'agentlogs report --help' describes the reports:\n    {lines}"))
         }
         "query" => Some("'agentlogs query --list' lists the built-in queries".to_owned()),
-        _ => None,
+        _ => Some(format!("for example, `{}`", example_of(&commands)?)),
     }
+}
+
+/// The first example of a command in its help, or in that of the command that it belongs to.
+fn example_of(commands: &[&Command]) -> Option<String> {
+    let names: Vec<&str> = commands.iter().map(|command| command.get_name()).collect();
+    let start = names.join(" ");
+    let helps = commands.iter().rev().filter_map(|command| command.get_after_help());
+    helps.map(ToString::to_string).find_map(|help| {
+        let mut lines = help.lines().map(str::trim);
+        lines.find(|line| line.starts_with(&start)).map(str::to_owned)
+    })
 }
 
 /// What an unknown option of another program is called here, if the command has such an option.
 pub fn other_option(command: &Command, arguments: &[OsString], option: &str) -> Option<String> {
-    let names: Vec<&str> = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).collect();
-    let mut found = command;
-    for name in names {
-        match found.find_subcommand(name) {
-            Some(subcommand) => found = subcommand,
-            None => break,
-        }
-    }
+    let found = commands_in(command, arguments).pop()?;
     if option == "--archive" && std::ptr::eq(found, command) {
         return Some("AGENTLOGS_ARCHIVE=DIR agentlogs".to_owned());
     }
     let has = |id: &str| found.get_arguments().any(|arg| arg.get_id() == id);
+    if has("archive") && !option.starts_with('-') && Path::new(option).is_dir() {
+        return Some(format!("--archive {}", in_shell(option)));
+    }
     let at = arguments.iter().position(|argument| argument.to_string_lossy().starts_with(option));
     let text = |at: usize| arguments.get(at).and_then(|argument| argument.to_str());
     if option.strip_prefix('-').is_some_and(|rest| rest.starts_with(|char: char| char.is_ascii_digit())) {
@@ -400,6 +434,9 @@ mod tests {
             "{all}"
         );
         assert!(!help(&["report", "health", "--help"]).contains("--since"));
+        for text in [all, help(&["report", "outcomes", "--help"]), help(&["report", "skills", "--help"])] {
+            assert!(text.lines().all(|line| line.chars().count() <= LIST_COLUMNS), "{text}");
+        }
     }
 
     #[test]
@@ -425,6 +462,25 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_argument_has_a_tip() {
+        let tip = |words: &str| {
+            let arguments: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            tip_of_missing(&command(&arguments), &arguments).unwrap_or_default()
+        };
+        assert!(tip("agentlogs report").contains("\n    cost, tokens, "));
+        assert!(tip("agentlogs query").contains("--list"));
+        assert_eq!(tip("agentlogs bill --by day"), "for example, `agentlogs bill usage.csv cost.csv`");
+        assert_eq!(
+            tip("agentlogs archive forget --archive a"),
+            "for example, `agentlogs archive forget --before 2025-01-01`"
+        );
+        for name in ["compare", "export", "dashboard", "inspect", "verdicts import", "archive merge"] {
+            let tip = tip(&format!("agentlogs {name}"));
+            assert!(tip.starts_with(&format!("for example, `agentlogs {name}")), "{name}: {tip}");
+        }
+    }
+
+    #[test]
     fn options_of_other_programs_have_an_answer() {
         let answer = |arguments: &[&str], option: &str| {
             let arguments: Vec<OsString> = ["agentlogs"].iter().chain(arguments).map(OsString::from).collect();
@@ -444,5 +500,8 @@ mod tests {
         assert_eq!(answer(&["--archive", "evals"], "--archive"), "AGENTLOGS_ARCHIVE=DIR agentlogs");
         assert_eq!(answer(&["schema", "--archive", "evals"], "--archive"), "");
         assert_eq!(answer(&["prices", "list", "--json"], "--json"), "--format json");
+        assert_eq!(answer(&["export", "out", "--format", "csv"], "--format"), "--as csv");
+        assert_eq!(answer(&["archive", "check", "."], "."), "--archive .");
+        assert_eq!(answer(&["archive", "check", "no-directory"], "no-directory"), "");
     }
 }

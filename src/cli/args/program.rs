@@ -48,7 +48,7 @@ pub struct Cli {
     /// When text on standard output is coloured
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_default_value = true)]
     pub color: ColorChoice,
-    /// On a terminal, also print which archive is used and the date of its prices; elsewhere both are always printed
+    /// On a terminal, also print which archive is used, if the command line does not name it, and the date of its prices; elsewhere both are always printed
     #[arg(short, long, global = true)]
     pub verbose: bool,
 }

@@ -21,11 +21,15 @@ pub use crate::cli::terminal::has_color;
 pub fn wrong_arguments(mut error: clap::Error, command: &clap::Command, arguments: &[OsString]) -> ExitCode {
     if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
         && error.kind() == ErrorKind::UnknownArgument
-        && let Some(here) = args::other_option(command, arguments, option)
     {
-        error.remove(ContextKind::SuggestedArg);
-        let tip = format!("write '{here}'").into();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        let here = args::other_option(command, arguments, option);
+        // The tip of clap is to write the option as a value, but it was meant as an option.
+        error.remove(ContextKind::Suggested);
+        if let Some(here) = here {
+            error.remove(ContextKind::SuggestedArg);
+            let tip = format!("write '{here}'").into();
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        }
     }
     if let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand)
         && arguments
@@ -42,7 +46,7 @@ pub fn wrong_arguments(mut error: clap::Error, command: &clap::Command, argument
         }
     }
     if error.kind() == ErrorKind::MissingRequiredArgument
-        && let Some(tip) = args::tip_of_missing(arguments)
+        && let Some(tip) = args::tip_of_missing(command, arguments)
     {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
     }

@@ -124,7 +124,7 @@ impl Asked<'_> {
         let (dimensions, currency) = (answer.dimensions, settings.shown_currency());
         let style = ReportStyle { dimensions, has_total: total.is_some(), currency };
         let is_empty = answer.rows.height() == 0;
-        let empty = is_empty.then(|| empty_report_reason(report, opened, &options.scope)).flatten();
+        let empty = is_empty.then(|| empty_report_reason(report, opened, options)).flatten();
         let rows = if is_for_people(printed) {
             let rows = if options.tree { &tree_for_people(&answer.rows, &opened.frames)? } else { &answer.rows };
             let rows = for_people(rows, dimensions, total, numbers(printed, settings))?;

@@ -3,8 +3,8 @@
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::{Currency, counted, grouped};
 use agentlogs::analysis::reports::{
-    CostBasis, Error, LeftOut, Report, Scope, Spending, lower_bound, only_in_turns, outside_of_period, unknown_labels,
-    unmatched,
+    CostBasis, Error, LeftOut, Options, Report, Scope, Spending, has_session, lower_bound, only_in_turns,
+    outside_of_period, unknown_labels, unmatched,
 };
 
 use super::WrongCommandLine;
@@ -100,17 +100,26 @@ fn period_reason(opened: &Opened, scope: &Scope) -> Option<String> {
     outside_of_period(&opened.frames, scope).ok().flatten()
 }
 
-/// The same for a table of sessions without rows, or when the sessions begin if none begins within the bounds of time.
+/// That there are no sessions at all, if that is so.
+fn no_sessions(opened: &Opened) -> Option<String> {
+    let is_empty = has_session(&opened.frames, &Scope::default()).is_ok_and(|has| !has);
+    is_empty.then(|| "there are no sessions; `agentlogs ingest PATH` reads logs".to_owned())
+}
+
+/// The same for a table of sessions without rows; that there are no sessions at all, or when they begin if none begins within the bounds
+/// of time.
 pub fn empty_table_reason(opened: &Opened, scope: &Scope) -> Option<String> {
-    empty_reason(opened, scope).or_else(|| period_reason(opened, scope))
+    no_sessions(opened).or_else(|| empty_reason(opened, scope)).or_else(|| period_reason(opened, scope))
 }
 
 /// The same for the table of a report.
-pub fn empty_report_reason(report: &Report, opened: &Opened, scope: &Scope) -> Option<String> {
+pub fn empty_report_reason(report: &Report, opened: &Opened, options: &Options) -> Option<String> {
+    let scope = &options.scope;
     if report.has_rows_of_turns() {
-        return empty_reason_of_turns(opened, scope).or_else(|| period_reason(opened, scope));
+        let reason = no_sessions(opened).or_else(|| empty_reason_of_turns(opened, scope));
+        return reason.or_else(|| period_reason(opened, scope));
     }
-    empty_table_reason(opened, scope).or_else(|| report.needs())
+    empty_table_reason(opened, scope).or_else(|| report.needs(options))
 }
 
 /// Prints which filter matches no session and no response, and the most similar value. Returns whether there is such a filter.

@@ -228,8 +228,8 @@ pub fn contents(archive: &Archive, sums: &Sums) {
     line("tokens", &grouped(sums.tokens), "");
     let missing = match sums.unpriced_tokens {
         0 => String::new(),
-        1 => "without 1 token that has no price".to_owned(),
-        count => format!("without {} tokens that have no price", grouped(count)),
+        1 => "without 1 token that has no cost".to_owned(),
+        count => format!("without {} tokens that have no cost", grouped(count)),
     };
     let cost = sums.cost_usd.map_or_else(|| "unknown".to_owned(), dollars);
     line("cost", &cost, &missing);

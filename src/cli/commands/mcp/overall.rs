@@ -57,7 +57,7 @@ pub(super) fn report(data: &Data, arguments: Arguments) -> anyhow::Result<Answer
     notes.extend(note_of_lower_bounds(&opened.frames, &options.scope, report.spending(), &data.settings)?);
     notes.extend(more(answer.more));
     if answer.rows.height() == 0 {
-        notes.extend(empty_report_reason(report, &opened, &options.scope));
+        notes.extend(empty_report_reason(report, &opened, &options));
     }
     Ok(Answer::rows(answer.rows).with_notes(notes))
 }
