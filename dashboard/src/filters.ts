@@ -52,14 +52,14 @@ export function series(data: Data): readonly Series[] {
   return [...SERIES, ...data.labelKinds];
 }
 
-/** The filter for one group alone. Sessions without a label cannot be filtered by it. */
-export function only(data: Data, { picked, by }: State, index: number): Partial<State> {
+/** The filter for one group alone; null for sessions without the label, which no filter leaves. */
+export function only(data: Data, { picked, by }: State, index: number): Partial<State> | null {
   switch (by) {
     case "model": case "runtime": case "project": case "status":
       return { picked: { ...picked, [by]: [index] } };
   }
   const label = data.labels.findIndex((it) => labelKind(it) === by && valueOf(it) === word(data, by, index));
-  if (label < 0) return {};
+  if (label < 0) return null;
   const others = picked.label.filter((it) => labelKind(data.labels[it]) !== by);
   return { picked: { ...picked, label: [...others, label] } };
 }

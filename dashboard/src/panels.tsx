@@ -93,7 +93,7 @@ function sumColumns<Row>(sums: (row: Row) => Sums, isLowerBound: (row: Row) => b
     { title: "Cache read", name: "cache_read_tokens", value: (it) => sums(it).cacheRead, text: (it) => format.short(sums(it).cacheRead) },
     { title: "Cache write", name: "cache_write_tokens", value: (it) => sums(it).cacheWrite, text: (it) => format.short(sums(it).cacheWrite) },
     { title: "Cache hits", name: "cache_hit_rate", value: (it) => cacheHitRate(sums(it)), text: (it) => format.percent(cacheHitRate(sums(it))) },
-    { title: "No price", name: "unpriced_tokens", value: (it) => sums(it).unpriced, text: (it) => format.short(sums(it).unpriced) },
+    { title: "No cost", name: "unpriced_tokens", value: (it) => sums(it).unpriced, text: (it) => format.short(sums(it).unpriced) },
     { title: "Turns", name: "turns", value: (it) => sums(it).turns },
     { title: "Sessions", name: "sessions", value: (it) => sums(it).sessions },
   ];
@@ -148,12 +148,12 @@ export function OverTime({ data, left, state, set, sums, ranks }: PanelProps & {
           <ul class="legend">
             {stacks.map((it, at) => (
               <li>
-                {at < largest.length ? (
-                  <button type="button" class="quiet" aria-label={`Only ${state.by} ${it.name}`} onClick={() => set(only(data, state, largest[at]))}>
+                {at < largest.length && only(data, state, largest[at]) ? (
+                  <button type="button" class="quiet" aria-label={`Only ${state.by} ${it.name}`} onClick={() => set(only(data, state, largest[at]) ?? {})}>
                     <span class="swatch" style={{ background: it.color }} /><bdi>{it.name}</bdi>
                   </button>
                 ) : (
-                  <><span class="swatch" style={{ background: it.color }} />{it.name}</>
+                  <><span class="swatch" style={{ background: it.color }} /><bdi>{it.name}</bdi></>
                 )}
               </li>
             ))}
@@ -203,7 +203,7 @@ export function Where({ data, state, set, sums, ranks }: PanelProps & { sums: Le
   ];
   return (
     <Panel id="where" title="Where it went" unit={`by ${state.by}`} controls={<CsvButton name={`by-${state.by}`} columns={columns} rows={() => rows} />}>
-      <DataTable name="where" caption={`Sums by ${state.by}; choose one to see it alone`} columns={columns} rows={rows} onOpen={(it) => set(only(data, state, it.index))} />
+      <DataTable name="where" caption={`Sums by ${state.by}; choose one to see it alone`} columns={columns} rows={rows} onOpen={(it) => set(only(data, state, it.index) ?? {})} opens={(it) => only(data, state, it.index) !== null} />
     </Panel>
   );
 }

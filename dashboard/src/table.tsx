@@ -73,10 +73,12 @@ interface Props<Row> {
   /** Rows at a time. */
   page?: number;
   onOpen?: (row: Row) => void;
+  /** Whether a row can be opened; by default each can. */
+  opens?: (row: Row) => boolean;
 }
 
 /** A table that is sorted by a click on a column's title. */
-export function DataTable<Row>({ name, caption, columns: all, rows, page = 12, onOpen }: Props<Row>) {
+export function DataTable<Row>({ name, caption, columns: all, rows, page = 12, onOpen, opens }: Props<Row>) {
   const columns = all.filter((it) => !it.isOnlyCsv);
   const [order, setOrder] = useState<{ column: number; isDown: boolean } | null>(null);
   const [at, setAt] = useState(0);
@@ -125,7 +127,7 @@ export function DataTable<Row>({ name, caption, columns: all, rows, page = 12, o
                   if (index > 0) return <td class={isNumber ? "number" : it.isWide ? "wide" : undefined}>{cell}</td>;
                   return (
                     <th scope="row">
-                      {onOpen ? <button type="button" class="link" onClick={() => onOpen(row)}>{cell}</button> : cell}
+                      {onOpen && (opens?.(row) ?? true) ? <button type="button" class="link" onClick={() => onOpen(row)}>{cell}</button> : cell}
                     </th>
                   );
                 })}

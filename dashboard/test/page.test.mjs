@@ -272,6 +272,9 @@ test("rows are grouped by a label as in the reports, and a group can be seen alo
   const verdicts = await cellsOf(page, "verdicts");
   for (const it of report("outcomes", "--by", "label:team")) assert.equal(verdicts.get(it["label:team"])?.[0], it.trials, it["label:team"]);
   assert.match(new URL(page.url()).hash, /by=label%3Ateam/);
+  // No filter leaves the sessions without the label.
+  const openers = page.locator("table[data-name=where] tbody button");
+  assert.deepEqual(await openers.allTextContents(), ["compiler"]);
   await page.click("[aria-label='Only label:team compiler']");
   await agreesOnCost(page, ["--label", "team=compiler"]);
   assert.deepEqual(complaints, []);
