@@ -254,16 +254,21 @@ export function labelKind(label: string): LabelKind {
 
 /** Adds a kind of words for each key of labels, whose last word is that of sessions without the label. */
 function addLabelKinds({ labels, label_sets, words }: Packed, groups: Groups): LabelKind[] {
-  return [...new Set(labels.map(labelKind))].map((kind) => {
-    const own = labels.filter((it) => labelKind(it) === kind);
-    const ofSets = label_sets.map((set) => {
-      const at = own.findIndex((label) => set.some((it) => labels[it] === label));
-      return at < 0 ? own.length : at;
-    });
-    words[kind] = { list: [...own.map(valueOf), null], left_out: 0 };
-    groups[kind] = groups.labels.map((set) => ofSets[set]);
-    return kind;
+  const kinds = [...new Set(labels.map(labelKind))];
+  // Of each label its place among the values of its kind.
+  const places = labels.map((label) => {
+    const { list } = (words[labelKind(label)] ??= { list: [], left_out: 0 });
+    return list.push(valueOf(label)) - 1;
   });
+  for (const kind of kinds) {
+    const { list } = words[kind];
+    const none = list.push(null) - 1;
+    groups[kind] = new Int32Array(groups.length).fill(none);
+  }
+  groups.labels.forEach((set, at) => {
+    for (const label of label_sets[set]) groups[labelKind(labels[label])][at] = places[label];
+  });
+  return kinds;
 }
 
 export async function read(base64: string): Promise<Data> {

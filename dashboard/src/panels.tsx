@@ -127,7 +127,7 @@ export function OverTime({ data, left, state, set, sums, ranks }: PanelProps & {
   const text = inShort(state.measure);
   const notes: string[] = [];
   if (timeless) notes.push(`Not in the chart, because it has no time: ${text(value(timeless))}.`);
-  if (state.measure === "sessions") notes.push(`A session that has rows of several ${state.per}s or ${state.by}s counts in each.`);
+  if (state.measure === "sessions") notes.push(`A session that has rows of several ${state.per}s${state.by.startsWith("label:") ? "" : ` or ${state.by}s`} counts in each.`);
   return (
     <Panel
       id="time"

@@ -244,7 +244,8 @@ impl Table<'_> {
             let next = next.filter(|_| !self.style.is_whole && !self.fits_as_blocks())?;
             let header = &self.columns.get(shown.remove(next))?.header;
             if ENDS.contains(&header.as_str()) {
-                shown.retain(|index| self.columns.get(*index).is_none_or(|it| !ENDS.contains(&it.header.as_str())));
+                let is_end = |it: &Column| it.role == Role::Other && ENDS.contains(&it.header.as_str());
+                shown.retain(|index| !self.columns.get(*index).is_some_and(is_end));
             }
         }
     }

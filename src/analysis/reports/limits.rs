@@ -89,7 +89,7 @@ impl List for Limits {
     }
 
     fn needs(&self, options: &Options) -> Option<String> {
-        options.active.then(|| "no window is current; those that ended are listed without --active".to_owned())
+        options.active.then(|| "none of these windows is current; --active leaves out those that ended".to_owned())
     }
 
     fn has_active(&self) -> bool {

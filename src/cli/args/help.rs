@@ -7,6 +7,7 @@ use std::path::Path;
 use agentlogs::analysis::present::in_shell;
 use agentlogs::analysis::reports::{self, DIMENSIONS, REPORTS, Report};
 use agentlogs::base::width::packed;
+use agentlogs::store::archive::Archive;
 use clap::builder::styling::Styles;
 use clap::{Arg, Command, CommandFactory};
 
@@ -309,17 +310,18 @@ const OTHER_OPTIONS: &[(&str, &str, &str)] = &[
     ("--order-by", "sort", "--sort COLUMN"),
     ("--tz", "timezone", "--timezone Europe/Berlin"),
     ("--all", "limit", "--limit 0"),
-    ("--format", "kind", "--as csv"),
-    ("--kind", "kind", "--as csv"),
-    ("--type", "kind", "--as csv"),
+    ("--format", "kind", "--as KIND"),
+    ("--kind", "kind", "--as KIND"),
+    ("--type", "kind", "--as KIND"),
 ];
 
-/// The commands that the arguments name, from the program on.
+/// The commands that the arguments name, from the program on. Options and their values may precede the first of them.
 fn commands_in<'a>(command: &'a Command, arguments: &[OsString]) -> Vec<&'a Command> {
     let mut found = vec![command];
     for name in arguments.iter().skip(1) {
         match found.last().and_then(|command| command.find_subcommand(name)) {
             Some(subcommand) => found.push(subcommand),
+            None if found.len() == 1 || name.to_string_lossy().starts_with('-') => {}
             None => break,
         }
     }
@@ -359,8 +361,9 @@ pub fn other_option(command: &Command, arguments: &[OsString], option: &str) -> 
         return Some("AGENTLOGS_ARCHIVE=DIR agentlogs".to_owned());
     }
     let has = |id: &str| found.get_arguments().any(|arg| arg.get_id() == id);
-    if has("archive") && !option.starts_with('-') && Path::new(option).is_dir() {
-        return Some(format!("--archive {}", in_shell(option)));
+    let names = |name: &str| arguments.iter().any(|it| it.to_string_lossy().starts_with(name));
+    if has("archive") && !option.starts_with('-') && !names("--archive") && !names("--logs") {
+        return Archive::at(Path::new(option)).exists().then(|| format!("--archive {}", in_shell(option)));
     }
     let at = arguments.iter().position(|argument| argument.to_string_lossy().starts_with(option));
     let text = |at: usize| arguments.get(at).and_then(|argument| argument.to_str());
@@ -469,6 +472,8 @@ mod tests {
         };
         assert!(tip("agentlogs report").contains("\n    cost, tokens, "));
         assert!(tip("agentlogs query").contains("--list"));
+        assert!(tip("agentlogs -v report").contains("describes the reports"));
+        assert!(tip("agentlogs --color never bill").contains("usage.csv"));
         assert_eq!(tip("agentlogs bill --by day"), "for example, `agentlogs bill usage.csv cost.csv`");
         assert_eq!(
             tip("agentlogs archive forget --archive a"),
@@ -500,8 +505,7 @@ mod tests {
         assert_eq!(answer(&["--archive", "evals"], "--archive"), "AGENTLOGS_ARCHIVE=DIR agentlogs");
         assert_eq!(answer(&["schema", "--archive", "evals"], "--archive"), "");
         assert_eq!(answer(&["prices", "list", "--json"], "--json"), "--format json");
-        assert_eq!(answer(&["export", "out", "--format", "csv"], "--format"), "--as csv");
-        assert_eq!(answer(&["archive", "check", "."], "."), "--archive .");
-        assert_eq!(answer(&["archive", "check", "no-directory"], "no-directory"), "");
+        assert_eq!(answer(&["export", "out", "--format", "csv"], "--format"), "--as KIND");
+        assert_eq!(answer(&["archive", "check", "src"], "src"), "");
     }
 }

@@ -23,8 +23,11 @@ pub fn wrong_arguments(mut error: clap::Error, command: &clap::Command, argument
         && error.kind() == ErrorKind::UnknownArgument
     {
         let here = args::other_option(command, arguments, option);
-        // The tip of clap is to write the option as a value, but it was meant as an option.
-        error.remove(ContextKind::Suggested);
+        // A tip of clap is to write the option as a value, but it was meant as an option.
+        if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
+            tips.retain(|tip| !tip.to_string().starts_with("to pass '--"));
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
         if let Some(here) = here {
             error.remove(ContextKind::SuggestedArg);
             let tip = format!("write '{here}'").into();

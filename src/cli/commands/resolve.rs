@@ -103,7 +103,10 @@ fn period_reason(opened: &Opened, scope: &Scope) -> Option<String> {
 /// That there are no sessions at all, if that is so.
 fn no_sessions(opened: &Opened) -> Option<String> {
     let is_empty = has_session(&opened.frames, &Scope::default()).is_ok_and(|has| !has);
-    is_empty.then(|| "there are no sessions; `agentlogs ingest PATH` reads logs".to_owned())
+    is_empty.then(|| match opened.archive_option() {
+        "" if !opened.options.is_empty() => "there are no sessions in these logs".to_owned(),
+        archive => format!("there are no sessions; `agentlogs ingest PATH{archive}` reads logs"),
+    })
 }
 
 /// The same for a table of sessions without rows; that there are no sessions at all, or when they begin if none begins within the bounds

@@ -87,8 +87,15 @@ pub(super) fn output_names(projection: &[SelectItem]) -> Vec<String> {
     let count = if is_only && !is_taken { "count" } else { "len" };
     let names: Vec<String> = projection.iter().map(|item| named(item).unwrap_or_else(|| count.to_owned())).collect();
     let is_shared = |name: &String| names.iter().filter(|it| *it == name).count() > 1;
-    let unique = projection.iter().zip(&names).map(|(item, name)| match item {
-        SelectItem::UnnamedExpr(expr) if is_shared(name) && column_name(expr).is_none() => expr.to_string(),
+    let is_first = |place: usize, name: &String| names.iter().position(|it| it == name) == Some(place);
+    // Of equal expressions only one can have their text.
+    let is_repeated = |item: &SelectItem| projection.iter().filter(|it| *it == item).count() > 1;
+    let unique = projection.iter().zip(&names).enumerate().map(|(place, (item, name))| match item {
+        SelectItem::UnnamedExpr(expr)
+            if is_shared(name) && column_name(expr).is_none() && !(is_first(place, name) && is_repeated(item)) =>
+        {
+            expr.to_string()
+        }
         _ => name.clone(),
     });
     unique.collect()

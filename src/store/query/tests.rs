@@ -58,6 +58,22 @@ fn check(answers: &[(&str, &str)]) {
 }
 
 #[test]
+fn aggregates_of_one_column_have_their_text_as_names() {
+    for (columns, expected) in [
+        ("MIN(tokens)", "tokens"),
+        ("MIN(tokens), MAX(tokens)", "MIN(tokens) MAX(tokens)"),
+        ("tool, MAX(tokens), MAX(tokens)", "tool tokens MAX(tokens)"),
+        ("tool, COUNT(*), COUNT(*)", "tool len COUNT(*)"),
+        ("tool, MAX(tool)", "tool MAX(tool)"),
+    ] {
+        let group = if columns.contains("tool,") { " GROUP BY tool" } else { "" };
+        let frame = query(tables(), &format!("SELECT {columns} FROM tool_calls{group}")).unwrap();
+        let names: Vec<&str> = frame.get_column_names().into_iter().map(PlSmallStr::as_str).collect();
+        assert_eq!(names.join(" "), expected, "{columns}");
+    }
+}
+
+#[test]
 fn conditions_of_joins_apply_to_their_table() {
     check(&[
         (

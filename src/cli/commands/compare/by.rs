@@ -44,7 +44,8 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
         Column::new("sessions".into(), sessions),
         Column::new("different_from".into(), different.collect::<Vec<_>>()),
     ];
-    let roles = Roles { names: Some(2), main: Some("value"), also: &["different_from"], ..Roles::default() };
+    let roles =
+        Roles { names: Some(2), main: Some("value"), also: &["different_from"], least: &["high"], ..Roles::default() };
     let empty = lines.is_empty().then(|| empty_table_reason(&opened, &scope)).flatten();
     let layout = Layout { roles, empty: empty.as_deref(), ..Layout::default() };
     print(&DataFrame::new(lines.len(), columns)?, args.printed, layout)?;
