@@ -254,21 +254,21 @@ export function labelKind(label: string): LabelKind {
 
 /** Adds a kind of words for each key of labels, whose last word is that of sessions without the label. */
 function addLabelKinds({ labels, label_sets, words }: Packed, groups: Groups): LabelKind[] {
-  const kinds = [...new Set(labels.map(labelKind))];
+  const kinds = labels.map(labelKind);
   // Of each label its place among the values of its kind.
-  const places = labels.map((label) => {
-    const { list } = (words[labelKind(label)] ??= { list: [], left_out: 0 });
+  const places = labels.map((label, at) => {
+    const { list } = (words[kinds[at]] ??= { list: [], left_out: 0 });
     return list.push(valueOf(label)) - 1;
   });
-  for (const kind of kinds) {
-    const { list } = words[kind];
-    const none = list.push(null) - 1;
+  const distinct = [...new Set(kinds)];
+  for (const kind of distinct) {
+    const none = words[kind].list.push(null) - 1;
     groups[kind] = new Int32Array(groups.length).fill(none);
   }
   groups.labels.forEach((set, at) => {
-    for (const label of label_sets[set]) groups[labelKind(labels[label])][at] = places[label];
+    for (const label of label_sets[set]) groups[kinds[label]][at] = places[label];
   });
-  return kinds;
+  return distinct;
 }
 
 export async function read(base64: string): Promise<Data> {

@@ -1,4 +1,4 @@
-// Names from logs, as text that does not act on its reader.
+// Control characters in names from logs, as visible text.
 
 /** Text that shows what would act on a terminal or turn the direction of the text around. */
 export function visible(text: string): string {
