@@ -2,10 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem};
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Select, SelectItem, Statement, VisitorMut,
+};
 
 use super::scope::column_name;
-use super::visit::visit_own;
+use super::visit::{visit_mut, visit_own};
 
 /// Functions that compute one value of many rows.
 const AGGREGATES: &[&str] = &[
@@ -73,8 +75,43 @@ pub(super) fn contains_aggregate(expr: &Expr) -> bool {
     visited.is_break()
 }
 
-/// The names of the columns of a result. Those without an alias have the name of the first column in them, or their text if others have
-/// this name, too, and `COUNT(*)` the name `count`, unless another column has it.
+/// Gives a column without an alias its text as name, if another column of the SELECT has its name, too: polars refuses equal names.
+pub(super) fn name_equal_columns(statement: &mut Statement) {
+    struct Names;
+    impl VisitorMut for Names {
+        type Break = String;
+
+        fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<String> {
+            name_equal(&mut select.projection);
+            ControlFlow::Continue(())
+        }
+    }
+    // It never breaks.
+    let _: Result<(), String> = visit_mut(statement, &mut Names);
+}
+
+fn name_equal(projection: &mut [SelectItem]) {
+    let names = output_names(projection);
+    let is_shared = |name: &String| names.iter().filter(|it| *it == name).count() > 1;
+    let is_first = |place: usize, name: &String| names.iter().position(|it| it == name) == Some(place);
+    let text_of = |(place, (item, name)): (usize, (&SelectItem, &String))| match item {
+        SelectItem::UnnamedExpr(expr) if is_shared(name) && column_name(expr).is_none() => {
+            // Of equal expressions only one can have their text.
+            let is_repeated = projection.iter().filter(|it| *it == item).count() > 1;
+            (!(is_repeated && is_first(place, name))).then(|| expr.to_string())
+        }
+        _ => None,
+    };
+    let texts: Vec<Option<String>> = projection.iter().zip(&names).enumerate().map(text_of).collect();
+    for (item, text) in projection.iter_mut().zip(texts) {
+        if let (SelectItem::UnnamedExpr(expr), Some(text)) = (&*item, text) {
+            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', text) };
+        }
+    }
+}
+
+/// The names of the columns of a result. Those without an alias have the name of the first column in them, and `COUNT(*)` the name
+/// `count`, unless another column has it.
 pub(super) fn output_names(projection: &[SelectItem]) -> Vec<String> {
     let is_count = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(expr) if is_count_of_rows(expr));
     let named = |item: &SelectItem| match item {
@@ -85,20 +122,7 @@ pub(super) fn output_names(projection: &[SelectItem]) -> Vec<String> {
     let is_taken = projection.iter().filter_map(named).any(|name| name.eq_ignore_ascii_case("count"));
     let is_only = projection.iter().filter(|item| is_count(item)).count() == 1;
     let count = if is_only && !is_taken { "count" } else { "len" };
-    let names: Vec<String> = projection.iter().map(|item| named(item).unwrap_or_else(|| count.to_owned())).collect();
-    let is_shared = |name: &String| names.iter().filter(|it| *it == name).count() > 1;
-    let is_first = |place: usize, name: &String| names.iter().position(|it| it == name) == Some(place);
-    // Of equal expressions only one can have their text.
-    let is_repeated = |item: &SelectItem| projection.iter().filter(|it| *it == item).count() > 1;
-    let unique = projection.iter().zip(&names).enumerate().map(|(place, (item, name))| match item {
-        SelectItem::UnnamedExpr(expr)
-            if is_shared(name) && column_name(expr).is_none() && !(is_first(place, name) && is_repeated(item)) =>
-        {
-            expr.to_string()
-        }
-        _ => name.clone(),
-    });
-    unique.collect()
+    projection.iter().map(|item| named(item).unwrap_or_else(|| count.to_owned())).collect()
 }
 
 /// Whether an expression is `COUNT(*)`.

@@ -16,7 +16,7 @@ use super::forms::form_of;
 use super::groups::aliases_of;
 use super::joins::rewrite_joins;
 use super::lists::without_empty_lists;
-use super::names::{arguments_of, contains_aggregate, is_aggregate};
+use super::names::{arguments_of, contains_aggregate, is_aggregate, name_equal_columns};
 use super::numbers::{number, short, wide, with_long_numbers};
 use super::orders::nulls_last;
 use super::parse::{parsed, parsed_query, text_of};
@@ -37,6 +37,7 @@ pub(super) fn rewrite(
     now: Timestamp,
 ) -> Result<String, Error> {
     let before = statement.clone();
+    name_equal_columns(&mut statement);
     with_long_numbers(&mut statement);
     rewrite_constants(&mut statement).map_err(Error::Refused)?;
     rewrite_dates(&mut statement, types).map_err(Error::Refused)?;

@@ -58,15 +58,21 @@ fn check(answers: &[(&str, &str)]) {
 }
 
 #[test]
-fn aggregates_of_one_column_have_their_text_as_names() {
+fn columns_that_would_have_equal_names_have_their_text() {
     for (columns, expected) in [
         ("MIN(tokens)", "tokens"),
         ("MIN(tokens), MAX(tokens)", "MIN(tokens) MAX(tokens)"),
         ("tool, MAX(tokens), MAX(tokens)", "tool tokens MAX(tokens)"),
         ("tool, COUNT(*), COUNT(*)", "tool len COUNT(*)"),
         ("tool, MAX(tool)", "tool MAX(tool)"),
+        ("UPPER(tool), LOWER(tool)", "UPPER(tool) LOWER(tool)"),
+        ("tool, UPPER(tool) AS big, LOWER(tool)", "tool big LOWER(tool)"),
+        ("tokens, ROUND(tokens / 3, 2)", "tokens ROUND(tokens / 3, 2)"),
+        ("tokens + 1, tokens + 1", "tokens tokens + 1"),
+        ("SUBSTR(tool, 1, 1), tokens", "tool tokens"),
     ] {
-        let group = if columns.contains("tool,") { " GROUP BY tool" } else { "" };
+        let is_grouped = columns.starts_with("tool, ") && !columns.contains("LOWER");
+        let group = if is_grouped { " GROUP BY tool" } else { "" };
         let frame = query(tables(), &format!("SELECT {columns} FROM tool_calls{group}")).unwrap();
         let names: Vec<&str> = frame.get_column_names().into_iter().map(PlSmallStr::as_str).collect();
         assert_eq!(names.join(" "), expected, "{columns}");
