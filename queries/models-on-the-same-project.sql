@@ -5,6 +5,11 @@ WITH several AS (
     WHERE project IS NOT NULL AND canonical_model IS NOT NULL
     GROUP BY project
     HAVING COUNT(DISTINCT canonical_model) > 1
+),
+results AS (
+    SELECT runtime, session_id, SUM(CASE WHEN status <> 'incomplete' THEN 1 ELSE 0 END) AS calls
+    FROM tool_calls
+    GROUP BY runtime, session_id
 )
 SELECT
     s.project,
@@ -15,9 +20,11 @@ SELECT
     AVG(s.cost_usd) AS cost_per_session_usd,
     MEDIAN(s.turns) AS median_turns,
     MEDIAN(s.duration_ms) AS median_duration_ms,
-    CAST(SUM(s.tool_errors) AS DOUBLE) / NULLIF(SUM(CASE WHEN s.tool_errors IS NOT NULL THEN s.tool_calls ELSE 0 END), 0) AS tool_error_rate
+    CAST(SUM(s.tool_errors) AS DOUBLE)
+        / NULLIF(SUM(CASE WHEN s.tool_errors IS NOT NULL THEN COALESCE(r.calls, s.tool_calls) ELSE 0 END), 0) AS tool_error_rate
 FROM sessions s
 JOIN several p ON s.project = p.project
+LEFT JOIN results r ON s.runtime = r.runtime AND s.session_id = r.session_id
 WHERE s.canonical_model IS NOT NULL
 GROUP BY s.project, s.canonical_model
 ORDER BY s.project, s.canonical_model

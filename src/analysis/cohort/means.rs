@@ -22,7 +22,7 @@ pub(in crate::analysis) static MEANS: [Mean; 6] = [
     Mean { name: "turns_per_session", of: |row| value(row, Column::Turns), is_of_trials: false, is_cost: true },
     Mean {
         name: "mean_tool_error_rate",
-        of: |row| value(row, Column::Errors) / value(row, Column::Calls),
+        of: |row| value(row, Column::Errors) / value(row, Column::CallsWithResult),
         is_of_trials: false,
         is_cost: true,
     },

@@ -3,12 +3,36 @@
 use polars::prelude::*;
 
 use crate::analysis::outcomes::frame::{Trial, all_trials, judged};
-use crate::analysis::rows::{CostBasis, Frames, Judged, Key, Unjudged};
-use crate::analysis::selection::{self, Error, LeftOut, Scope};
-use crate::store::frames::{sessions, verdicts};
+use crate::analysis::rows::{CostBasis, Frames, Judged, KEY, Key, ReportRows, Sessions, Unjudged, calls_with_result};
+use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
+use crate::store::frames::{sessions, tool_calls, verdicts};
 
 /// The tables that a cohort is read from.
-pub const TABLES: &[&str] = &[sessions::TABLE, verdicts::TABLE];
+pub const TABLES: &[&str] = &[sessions::TABLE, tool_calls::TABLE, verdicts::TABLE];
+
+/// The calls of a session with a result. A log that states only the numbers of its calls and errors counts all calls.
+const CALLS_WITH_RESULT: &str = "calls_with_result";
+
+/// The sessions, with the numbers that a cohort has of their calls.
+#[derive(Debug)]
+pub(in crate::analysis) struct CohortSessions;
+
+impl ReportRows for CohortSessions {
+    fn tables(&self) -> Vec<&'static str> {
+        TABLES.to_vec()
+    }
+
+    fn has_times_of_tables(&self) -> bool {
+        Sessions.has_times_of_tables()
+    }
+
+    fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
+        let results =
+            tables.table(tool_calls::TABLE).group_by(KEY.map(col)).agg([calls_with_result().alias(CALLS_WITH_RESULT)]);
+        let rows = Sessions.frame(tables)?.join(results, KEY.map(col), KEY.map(col), JoinType::Left.into());
+        Ok(rows.with_column(coalesce(&[col(CALLS_WITH_RESULT), col(sessions::TOOL_CALLS)]).alias(CALLS_WITH_RESULT)))
+    }
+}
 
 /// A number of a session: an index into [`Row`].
 #[derive(Clone, Copy)]
@@ -23,12 +47,14 @@ pub(in crate::analysis) enum Column {
     Turns,
     Duration,
     Calls,
+    /// Its calls with a result, and those of them that failed.
+    CallsWithResult,
     Errors,
     /// Its cost if its outcome is known: reports have the same definition.
     CostIfOutcomeKnown,
 }
 
-const N_COLUMNS: usize = 9;
+const N_COLUMNS: usize = 10;
 
 /// The columns of a session; NaN is unknown.
 pub(in crate::analysis) type Row = [f64; N_COLUMNS];
@@ -40,7 +66,7 @@ pub(in crate::analysis) fn row_of_trial(trial: &Trial) -> Row {
     let cost = trial.cost.unwrap_or(f64::NAN);
     let known = if passed.is_nan() { f64::NAN } else { cost };
     let (tokens, turns, duration) = (number(trial.tokens), number(trial.turns), number(trial.duration_ms));
-    [1.0, passed, cost, tokens, turns, duration, f64::NAN, f64::NAN, known]
+    [1.0, passed, cost, tokens, turns, duration, f64::NAN, f64::NAN, f64::NAN, known]
 }
 
 /// The sessions of a cohort, in the order of their keys.
@@ -59,8 +85,9 @@ impl Cohort {
         scope: &Scope,
         unjudged: Unjudged,
     ) -> Result<(Self, LeftOut), Error> {
-        let (sessions, left_out) = selection::sessions(tables, scope)?;
-        Ok((Self::of(&sessions, &all_trials(tables, CostBasis::Auto, unjudged)?)?, left_out))
+        let Grouping { rows, left_out, .. } =
+            Grouping::new(sessions::TABLE, &CohortSessions, tables, scope, CostBasis::Auto)?;
+        Ok((Self::of(&rows, &all_trials(tables, CostBasis::Auto, unjudged)?)?, left_out))
     }
 
     /// Its trials; none if none of them is judged.
@@ -78,6 +105,7 @@ impl Cohort {
             sessions::TURNS,
             sessions::DURATION_MS,
             sessions::TOOL_CALLS,
+            CALLS_WITH_RESULT,
             sessions::TOOL_ERRORS,
         ];
         let texts = [sessions::RUNTIME, sessions::SESSION_ID, sessions::STATUS].map(col).into_iter();
@@ -90,9 +118,9 @@ impl Cohort {
         let (runtime, session, status) =
             (text(sessions::RUNTIME)?, text(sessions::SESSION_ID)?, text(sessions::STATUS)?);
         let values = numbers.map(|name| frame.column(name).and_then(|column| column.f64().cloned()));
-        let [cost, tokens, turns, duration, calls, errors] = values;
-        let (cost, tokens, turns) = (cost?, tokens?, turns?);
-        let (duration, calls, errors) = (duration?, calls?, errors?);
+        let [cost, tokens, turns, duration, calls, results, errors] = values;
+        let (cost, tokens, turns, duration) = (cost?, tokens?, turns?, duration?);
+        let (calls, results, errors) = (calls?, results?, errors?);
         let row = |row: usize| {
             let of = |column: &Float64Chunked| column.get(row).unwrap_or(f64::NAN);
             let success = match status.get(row) {
@@ -101,7 +129,8 @@ impl Cohort {
                 Some(_) => 0.0,
             };
             let known = if success.is_nan() { f64::NAN } else { of(&cost) };
-            [1.0, success, of(&cost), of(&tokens), of(&turns), of(&duration), of(&calls), of(&errors), known]
+            let (calls, results, errors) = (of(&calls), of(&results), of(&errors));
+            [1.0, success, of(&cost), of(&tokens), of(&turns), of(&duration), calls, results, errors, known]
         };
         let key = |row: usize| [&runtime, &session].map(|it| it.get(row).unwrap_or_default().to_owned()).into();
         let keys: Vec<Key> = (0..frame.height()).map(key).collect();

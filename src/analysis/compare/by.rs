@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::line::SIGNIFICANCE;
 use super::measures::{Difference, MEASURES, MIN_SESSIONS, Measure, OF_TRIALS, PASS_RATE, middle};
 use crate::analysis::cohort::groups::Groups;
-use crate::analysis::cohort::read::{Cohort, Row, row_of_trial};
+use crate::analysis::cohort::read::{Cohort, CohortSessions, Row, row_of_trial};
 use crate::analysis::outcomes::frame::Trial;
 use crate::analysis::outcomes::statistics::{fisher, holm, wilson};
 use crate::analysis::present::named;
 use crate::analysis::reports::with_reports;
-use crate::analysis::rows::{CostBasis, Frames, Judged, Sessions, Unjudged};
+use crate::analysis::rows::{CostBasis, Frames, Judged, Unjudged};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 
 /// The most cohorts that are compared: those with most sessions.
@@ -65,7 +65,8 @@ pub struct Cohorts {
 /// # Errors
 /// When the dimension or a filter does not exist, or the tables cannot be read.
 pub fn compare_by(tables: &Frames, scope: &Scope, by: &str, unjudged: Unjudged) -> Result<Cohorts, Error> {
-    let mut grouping = Grouping::new("compare", &Sessions, tables, scope, CostBasis::Auto).map_err(with_reports)?;
+    let mut grouping =
+        Grouping::new("compare", &CohortSessions, tables, scope, CostBasis::Auto).map_err(with_reports)?;
     let groups = Groups::of(&mut grouping, &[by.to_owned()]).map_err(with_reports)?;
     let trials = groups.trials(tables, CostBasis::Auto, unjudged)?;
     // A cohort without verdicts has a cost, too; only its pass rate is unknown.

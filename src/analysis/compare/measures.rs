@@ -36,7 +36,7 @@ pub(super) static MEASURES: &[Measure] = &[
     Measure { name: "p50_duration_ms", of: Of::Median(Column::Duration) },
     Measure { name: "tool_calls_per_session", of: Of::Ratio(Column::Calls, Column::One) },
     Measure { name: "tool_errors_per_session", of: Of::Ratio(Column::Errors, Column::One) },
-    Measure { name: "tool_error_rate", of: Of::Ratio(Column::Errors, Column::Calls) },
+    Measure { name: "tool_error_rate", of: Of::Ratio(Column::Errors, Column::CallsWithResult) },
 ];
 
 /// Whether trials pass.

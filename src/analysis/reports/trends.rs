@@ -11,7 +11,7 @@ use super::spec::List;
 use crate::analysis::cohort::changes::{Change, MIN_PART, changes};
 use crate::analysis::cohort::groups::{Groups, Values};
 use crate::analysis::cohort::means::MEANS;
-use crate::analysis::cohort::read::Cohort;
+use crate::analysis::cohort::read::{Cohort, CohortSessions, TABLES as OF_COHORTS};
 use crate::analysis::outcomes::statistics::mean;
 use crate::analysis::present::Roles;
 use crate::analysis::rows::{Frames, KEY, Key, ReportRows as _, Sessions, round};
@@ -33,7 +33,7 @@ pub(super) struct Trends;
 
 impl List for Trends {
     fn tables(&self) -> Vec<&'static str> {
-        vec![sessions::TABLE, turns::TABLE, verdicts::TABLE]
+        [OF_COHORTS, &[turns::TABLE]].concat()
     }
 
     fn has(&self, column: &str) -> bool {
@@ -78,7 +78,7 @@ struct Group {
 /// are left out.
 fn groups(tables: &Frames, options: &Options) -> Result<(Vec<Group>, LeftOut), Error> {
     let scope = Scope { undated: Some(Undated::Exclude), ..options.scope.clone() };
-    let mut grouping = Grouping::new("trends", &Sessions, tables, &scope, options.cost)?;
+    let mut grouping = Grouping::new("trends", &CohortSessions, tables, &scope, options.cost)?;
     let divided = Groups::of(&mut grouping, &options.by)?;
     let trials = divided.trials(tables, options.cost, options.unjudged)?;
     let mut groups = Vec::new();
