@@ -1,13 +1,15 @@
 //! `report failures`: the classes of sessions, on logs and verdicts as they are read.
 
 use agentlogs::adapters::shared::builder::Retention;
+use agentlogs::adapters::{self, Hints};
 use agentlogs::analysis::failures::CLASSES;
 use agentlogs::analysis::reports::{self, Frames, Options, Scope};
 use agentlogs::analysis::views::with_views;
-use agentlogs::model::source::Source;
+use agentlogs::model::source::{Source, SourceStatus};
 use agentlogs::store::frames::{COMPUTED_TABLES, computed_schema, frames};
 use agentlogs::store::query::query;
 use polars::prelude::*;
+use serde_json::{Value, json};
 
 use crate::{demo_facts, facts, reconciled};
 
@@ -154,4 +156,38 @@ fn the_place_of_a_class_is_one_of_its_session() {
         });
         assert!(places.iter().sum::<usize>() > 0, "{class} {row}");
     }
+}
+
+/// Two subagents of one type that read the same files repeat no call: agents are told apart by their ids.
+#[test]
+fn subagents_of_one_type_do_not_repeat_each_other() {
+    let mut lines = vec![json!({"type": "system", "subtype": "init", "session_id": "s", "uuid": "u", "model": "m"})];
+    let mut response = |parent: Option<&str>, id: &str, tool: &str, input: &Value| {
+        let content = json!([{"type": "tool_use", "id": id, "name": tool, "input": input}]);
+        let usage = json!({"input_tokens": 4, "output_tokens": 5});
+        let message = json!({"id": format!("m-{id}"), "model": "m", "content": content, "usage": usage});
+        let uuid = format!("u-{id}");
+        lines.push(json!({"type": "assistant", "session_id": "s", "uuid": uuid, "parent_tool_use_id": parent, "message": message}));
+        if parent.is_some() {
+            let content = json!([{"type": "tool_result", "tool_use_id": id, "content": "text"}]);
+            let message = json!({"role": "user", "content": content});
+            lines.push(json!({"type": "user", "session_id": "s", "uuid": format!("r-{id}"), "parent_tool_use_id": parent, "message": message}));
+        }
+    };
+    let agents = ["first", "second"];
+    for agent in agents {
+        response(None, agent, "Task", &json!({"subagent_type": "Explore", "prompt": "look", "description": agent}));
+    }
+    for file in 0..12 {
+        for agent in agents {
+            let id = format!("{agent}-{file}");
+            response(Some(agent), &id, "Read", &json!({"file_path": format!("/work/{file}.rs")}));
+        }
+    }
+    let log = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let sessions = adapters::parse(log.as_bytes(), Hints::default(), Retention::None).sessions;
+    let path = "a.jsonl".to_owned();
+    let tables = tables_of(vec![Source { path, status: SourceStatus::Parsed, sessions, ..Source::default() }]);
+    let found = rows(&tables, "failures", &["failure_class"], &[], &["failure_class", "sessions"]);
+    assert_eq!(found, ["unfinished 1"]);
 }

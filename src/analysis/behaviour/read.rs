@@ -3,7 +3,9 @@
 use polars::prelude::*;
 
 use super::rows::{Call, Change, Status, Turn};
-use crate::analysis::rows::{Find, Purpose, Sorted, ToolMeanings, agent_of_call, hash_of, is_answer, needs_no_check};
+use crate::analysis::rows::{
+    Find, Purpose, Sorted, ToolMeanings, agent_of_call, hash_of, hash_of_agent, is_answer, needs_no_check,
+};
 use crate::base::time::Time;
 use crate::store::frames::{file_changes, rows, tool_calls, turns};
 
@@ -68,7 +70,7 @@ pub(super) fn calls(table: LazyFrame, turns: &Sorted<Turn>, find: Find<'_>) -> P
             let (name, category, kind) = (calls.tool(row).unwrap_or_default(), calls.category(row), calls.kind(row));
             let (is_subagent, target) = (calls.is_subagent(row), calls.target(row));
             let agent = agent_of_call(turns.of(index), calls.turn(row), |turn| (turn.number, turn.agent))
-                .unwrap_or_else(|| hash_of((is_subagent, calls.agent(row))));
+                .unwrap_or_else(|| hash_of_agent(is_subagent, None, calls.agent(row)));
             let meaning = meanings.of(name);
             number += 1;
             let poll = meaning.polls.then_some(number);
@@ -99,11 +101,10 @@ pub(super) fn turns(table: LazyFrame, find: Find<'_>) -> PolarsResult<Sorted<Tur
             let index = find(turns.runtime(row), turns.session(row))?;
             let number = turns.number(row)?;
             let is_subagent = turns.is_subagent(row);
-            let agent = is_subagent.then(|| turns.agent_id(row).or(turns.agent(row)));
             let turn = Turn {
                 number,
                 is_subagent,
-                agent: hash_of((is_subagent, agent)),
+                agent: hash_of_agent(is_subagent, turns.agent_id(row), turns.agent(row)),
                 time: turns.time(row).map(Time::micros),
                 ended_at: turns.ended_at(row).map(Time::micros),
                 duration_ms: turns.duration_ms(row),

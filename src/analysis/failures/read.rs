@@ -6,7 +6,8 @@ use polars::prelude::*;
 
 use super::rows::{Call, Ending, Event, Place, Turn};
 use crate::analysis::rows::{
-    Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, hash_of, is_answer, needs_no_check,
+    Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, agent_of_call, hash_of, hash_of_agent, is_answer,
+    needs_no_check,
 };
 use crate::base::split::base_name;
 use crate::base::text::SharedStr;
@@ -23,7 +24,8 @@ pub(super) struct FailureRows {
 
 impl FailureRows {
     pub(super) fn read(tables: &Frames, find: Find<'_>) -> PolarsResult<Self> {
-        Ok(Self { calls: calls(tables, find)?, events: events(tables, find)?, turns: turns(tables, find)? })
+        let subagents = agents_of_responses(tables, find)?;
+        Ok(Self { calls: calls(tables, &subagents, find)?, events: events(tables, find)?, turns: turns(tables, find)? })
     }
 }
 
@@ -40,6 +42,7 @@ rows! {
         session: tool_calls::SESSION_ID,
         path: tool_calls::SOURCE_PATH,
         line: tool_calls::LINE,
+        turn: tool_calls::TURN,
         agent: tool_calls::AGENT,
         is_subagent: tool_calls::IS_SUBAGENT,
         tool: tool_calls::TOOL,
@@ -64,6 +67,15 @@ rows! {
         code: events::CODE,
         message: events::MESSAGE,
         time: events::OCCURRED_AT,
+    }
+
+    /// The columns of responses of subagents.
+    struct SubagentColumns {
+        runtime: turns::RUNTIME,
+        session: turns::SESSION_ID,
+        number: turns::TURN,
+        agent_id: turns::AGENT_ID,
+        agent: turns::AGENT,
     }
 
     /// The columns of responses.
@@ -133,7 +145,20 @@ fn ending(calls: &CallColumns, row: usize) -> Ending {
     }
 }
 
-fn calls(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
+/// The responses of subagents: the number of each, and a hash of its agent.
+fn agents_of_responses(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<(i64, u64)>> {
+    let is_of_subagent = col(turns::GRAIN).eq(lit("turn")).and(col(turns::IS_SUBAGENT));
+    Sorted::read(
+        tables.table(turns::TABLE).filter(is_of_subagent),
+        |turns: &SubagentColumns, row| {
+            let index = find(turns.runtime(row), turns.session(row))?;
+            Some((index, (turns.number(row)?, hash_of_agent(true, turns.agent_id(row), turns.agent(row)))))
+        },
+        |(number, _)| Some(*number),
+    )
+}
+
+fn calls(tables: &Frames, subagents: &Sorted<(i64, u64)>, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
     let (mut paths, mut tools, mut meanings) = (Last::default(), Last::default(), ToolMeanings::default());
     let mut number = 0_usize;
     Sorted::read(
@@ -141,7 +166,8 @@ fn calls(tables: &Frames, find: Find<'_>) -> PolarsResult<Sorted<Call>> {
         |calls: &CallColumns, row| {
             let index = find(calls.runtime(row), calls.session(row))?;
             let (name, category) = (calls.tool(row).unwrap_or_default(), calls.category(row));
-            let agent = hash_of((calls.is_subagent(row), calls.agent(row)));
+            let agent = agent_of_call(subagents.of(index), calls.turn(row), |response| *response)
+                .unwrap_or_else(|| hash_of_agent(calls.is_subagent(row), None, calls.agent(row)));
             let polls = meanings.of(name).polls;
             let has_commits = calls.commits(row).is_some();
             let purpose = match purpose(category, calls.kind(row), calls.target(row), has_commits) {

@@ -76,6 +76,11 @@ impl Purpose {
     }
 }
 
+/// A hash of an agent: one hash for all main agents, and for a subagent that of its id, or of its name if the log has no id.
+pub(in crate::analysis) fn hash_of_agent(is_subagent: bool, id: Option<&str>, name: Option<&str>) -> u64 {
+    hash_of((is_subagent, is_subagent.then(|| id.or(name))))
+}
+
 /// The agent of the response that made a call, among the responses of its session.
 pub(in crate::analysis) fn agent_of_call<T>(
     turns: &[T],

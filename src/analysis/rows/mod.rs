@@ -38,7 +38,7 @@ mod week_start;
 mod within;
 
 pub use bound::{Bound, Current};
-pub(super) use calls::{Purpose, ToolMeanings, agent_of_call, hash_of, is_answer, needs_no_check};
+pub(super) use calls::{Purpose, ToolMeanings, agent_of_call, hash_of, hash_of_agent, is_answer, needs_no_check};
 pub use cost::CostBasis;
 pub use measure::Measure;
 pub(super) use numbers::newest_first;

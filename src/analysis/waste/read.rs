@@ -8,7 +8,8 @@ use polars::prelude::*;
 use super::names::{AllNames, Names};
 use super::rows::{Call, Count, Event, KINDS, Miss, Place, Turn, TurnRates};
 use crate::analysis::rows::{
-    CostBasis, Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, agent_of_call, end_of, hash_of, is_answer,
+    CostBasis, Find, Frames, Purpose, SessionRows, Sorted, ToolMeanings, agent_of_call, end_of, hash_of, hash_of_agent,
+    is_answer,
 };
 use crate::base::time::Time;
 use crate::model::session::Tokens;
@@ -199,8 +200,7 @@ impl TurnColumns {
 
     /// A hash of the agent: the requests of one agent share a cache.
     fn thread(&self, row: usize) -> u64 {
-        let is_subagent = self.is_subagent(row);
-        hash_of((is_subagent, is_subagent.then(|| self.agent_id(row).or(self.agent(row)))))
+        hash_of_agent(self.is_subagent(row), self.agent_id(row), self.agent(row))
     }
 }
 
@@ -259,7 +259,7 @@ fn calls(tables: &Frames, turns: &Sorted<Turn>, find: Find<'_>, names: &mut AllN
             let index = find(calls.runtime(row), calls.session(row))?;
             let (status, tool, kind) = (calls.status(row), calls.tool(row).unwrap_or_default(), calls.kind(row));
             let agent = agent_of_call(turns.of(index), calls.turn(row), |turn| (turn.number, turn.thread))
-                .unwrap_or_else(|| hash_of((calls.is_subagent(row), calls.agent(row))));
+                .unwrap_or_else(|| hash_of_agent(calls.is_subagent(row), None, calls.agent(row)));
             number += 1;
             let poll = meanings.of(tool).polls.then_some(number);
             let is_answer = is_answer(calls.exit_code(row), kind, calls.target(row));
