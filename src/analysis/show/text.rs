@@ -84,8 +84,7 @@ impl Timeline {
             out.push(shown.line(line, text));
         }
         if !others.is_empty() {
-            let text = format!("{} more (--limit 0)", counted(others.len(), "line"));
-            out.push(TextLine { spans: vec![(None, text)], ..TextLine::default() });
+            out.push(TextLine { spans: vec![(None, others_of(others.len()))], ..TextLine::default() });
         }
         out
     }
@@ -131,8 +130,10 @@ impl Timeline {
         let _ = writeln!(out, "\n| time | turn | phase | entry | {} |", names.join(" | "));
         let _ = writeln!(out, "| ---: | ---: | --- | --- | --- | ---: | ---: | ---: | ---: |");
         let mut last_models = [None, None];
-        for (index, entry) in self.entries.iter().enumerate().take(style.lines_of(self.entries.len())) {
-            let Some(text) = self.text_of(index, &mut last_models) else { continue };
+        let with_text = |(index, entry)| Some((entry, self.text_of(index, &mut last_models)?));
+        let lines: Vec<(&Entry, String)> = self.entries.iter().enumerate().filter_map(with_text).collect();
+        let (first, others) = lines.split_at(style.lines_of(lines.len()));
+        for (entry, text) in first {
             let phase = entry.phase.map(Phase::as_str).unwrap_or_default();
             let turn = entry.turn.map(|turn| turn.to_string()).unwrap_or_default();
             let values = COLUMNS.map(|column| markdown_text(&(column.value)(entry, style)));
@@ -140,9 +141,12 @@ impl Timeline {
                 out,
                 "| {} | {turn} | {phase} | {} | {} |",
                 self.offset(entry),
-                markdown_text(&text),
+                markdown_text(text),
                 values.join(" | ")
             );
+        }
+        if !others.is_empty() {
+            let _ = writeln!(out, "\n{}", others_of(others.len()));
         }
         out
     }
@@ -255,6 +259,11 @@ impl Timeline {
         let indent = if entry.is_subagent { "  " } else { "" };
         Some(format!("{indent}{}", text.trim_end()))
     }
+}
+
+/// That there are more lines.
+fn others_of(count: usize) -> String {
+    format!("{} more (--limit 0)", counted(count, "line"))
 }
 
 /// What is the same for all lines.
