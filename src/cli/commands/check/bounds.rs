@@ -1,6 +1,6 @@
 //! `check`: compares measures with bounds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentlogs::analysis::budget::{Limit, MeasureBound, Side, compare};
 use agentlogs::analysis::present::{Currency, counted, human};
@@ -99,14 +99,14 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
             value: compared.value,
             is_exceeded: compared.is_exceeded,
         }));
-        state_left_out("", &left_out, "row", "time");
+        state_left_out(&prefix, &left_out, "row", "time");
     }
     print(&frame(&lines, is_human(args.printed))?, args.printed, Layout::default())?;
-    let mut unknown: Vec<&str> =
+    let unknown: BTreeSet<&str> =
         lines.iter().filter(|line| line.value.is_none()).map(|line| line.name.as_str()).collect();
-    unknown.dedup();
     if !unknown.is_empty() {
-        say(&format!("unknown: {}; an unknown value exceeds every lower bound and no upper bound", unknown.join(", ")));
+        let unknown = unknown.into_iter().collect::<Vec<_>>().join(", ");
+        say(&format!("unknown: {unknown}; an unknown value exceeds every lower bound and no upper bound"));
     }
     let exceeded = lines.iter().filter(|line| line.is_exceeded).count();
     say(&format!("{exceeded} of {} exceeded", counted(lines.len(), "bound")));
