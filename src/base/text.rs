@@ -216,6 +216,11 @@ impl<'de> Deserialize<'de> for Symbol {
     }
 }
 
+/// The words of a text in one line.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Whether a text matches a pattern, in which `*` matches any text.
 pub fn text_matches(text: &str, pattern: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return text == pattern };

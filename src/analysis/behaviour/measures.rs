@@ -15,11 +15,11 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     sum("explore_calls", "Calls that read, search or fetch").wide(),
     sum("edit_calls", "Calls that change files").wide(),
     sum("verify_calls", "Calls that run tests, build or lint").wide(),
-    share("explore_share", "Share of the calls of known purpose that read, search or fetch", || {
+    measure("explore_share", "Share of the calls of known purpose that read, search or fetch", || {
         share_of("explore_calls")
     }),
-    share("edit_share", "Share that changes files", || share_of("edit_calls")),
-    share("verify_share", "Share that runs tests, builds or lints", || share_of("verify_calls")),
+    measure("edit_share", "Share that changes files", || share_of("edit_calls")),
+    measure("verify_share", "Share that runs tests, builds or lints", || share_of("verify_calls")),
     sum("edited_sessions", "Sessions in which a call changed files").wide(),
     median("p50_turns_before_edit", "Median number of responses before the first edit", "turns_before_edit").wide(),
     percentile_90("p90_turns_before_edit", "90th percentile", "turns_before_edit").wide(),
@@ -47,7 +47,7 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     })
     .wide(),
     sum("verified_sessions", "Sessions with a test, build or linter after the last edit").wide(),
-    share("verified_rate", "Share of these among sessions with edits", || col("verified_sessions").mean()),
+    measure("verified_rate", "Share of these among sessions with edits", || col("verified_sessions").mean()),
     median("p50_end_context_tokens", "Median size of the last prompt of the main agent", "end_context_tokens").wide(),
     percentile_90("p90_end_context_tokens", "90th percentile", "end_context_tokens").wide(),
     measure("context_growth_per_turn", "Mean tokens by which the context grew from one response to the next", || {
@@ -81,10 +81,6 @@ pub(in crate::analysis) const MEASURES: &[Measure] = &[
     derived("tool_time_share", "tool_time_ms / the sum of the three", || time_share("tool_time_ms")).wide(),
     derived("waiting_time_share", "waiting_time_ms / the sum of the three", || time_share("waiting_time_ms")).wide(),
 ];
-
-const fn share(name: &'static str, about: &'static str, of: fn() -> Expr) -> Measure {
-    measure(name, about, of)
-}
 
 fn float_sum(column: &str) -> Expr {
     col(column).sum().cast(DataType::Float64)

@@ -10,6 +10,7 @@ use super::style::Look;
 use crate::analysis::present::visible;
 use crate::analysis::reports::{CostBasis, REPORTS, Scope};
 use crate::analysis::show::Target;
+use crate::base::text::one_line;
 
 /// A line of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +98,7 @@ impl Browser {
 
     /// Shows a message until the next key.
     pub fn say(&mut self, message: &str) {
-        self.message = Some(visible(&message.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned());
+        self.message = Some(visible(&one_line(message)).into_owned());
     }
 
     /// Whether something is read before the next key.

@@ -8,8 +8,8 @@ use super::filters::Field;
 use super::pane::{Choice, Kind, Pane};
 use super::pending::Load;
 use super::report::{MOST, Question, ReportPane};
-use super::session::{Session, label_keys};
-use crate::analysis::reports::{Frames, Options, Scope, session_rows, tables_of_sessions};
+use super::session::Session;
+use crate::analysis::reports::{Frames, Options, Scope, label_keys, session_rows, tables_of_sessions};
 use crate::analysis::show::{self, SessionKey, Timeline};
 use crate::prices::Catalog;
 

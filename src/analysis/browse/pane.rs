@@ -11,6 +11,7 @@ use super::style::Look;
 use crate::analysis::present::{grouped, visible};
 use crate::analysis::reports::REPORTS;
 use crate::analysis::show::{Paint, Target, TextLine, Timeline};
+use crate::base::text::one_line;
 use crate::base::width::{divided, padded};
 
 /// What a pane shows.
@@ -186,7 +187,7 @@ impl Choice {
 
 fn choice((value, count): &(String, Option<usize>)) -> TextLine {
     let count = count.map(grouped).unwrap_or_default();
-    let words = value.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = one_line(value);
     TextLine {
         spans: vec![(Some(Paint::Dim), format!("{count:>8}  ")), (None, visible(&words).into_owned())],
         ..TextLine::default()

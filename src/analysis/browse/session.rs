@@ -1,14 +1,12 @@
 //! A session of the list.
 
-use std::collections::BTreeSet;
-
 use polars::prelude::{DataFrame, PolarsResult};
 
 use crate::analysis::failures::frame::FAILURE_CLASS;
 use crate::analysis::shipped::OUTCOME;
 use crate::analysis::show::{SessionKey, short_ids};
 use crate::base::time::Time;
-use crate::store::frames::{Frames, TypedRows, computed_columns, rows, sessions, verdicts};
+use crate::store::frames::{TypedRows, computed_columns, rows, sessions, verdicts};
 
 computed_columns! {
     /// Passed, failed or unjudged.
@@ -31,11 +29,6 @@ rows! {
         tokens: sessions::TOTAL_TOKENS,
         prompt: sessions::PROMPT,
         source_path: sessions::SOURCE_PATH,
-    }
-
-    /// Labels.
-    struct Labels {
-        labels: sessions::LABELS,
     }
 
     /// Classes of failures.
@@ -120,17 +113,4 @@ impl Session {
         };
         Ok((0..columns.height()).map(session).collect())
     }
-}
-
-/// The keys of the labels of all sessions.
-///
-/// # Errors
-/// When the tables cannot be read.
-pub(super) fn label_keys(tables: &Frames) -> PolarsResult<Vec<String>> {
-    let rows = Labels::read(tables.table(sessions::TABLE))?;
-    let mut keys = BTreeSet::new();
-    for row in 0..rows.height() {
-        keys.extend(rows.labels(row).iter().filter_map(|label| Some(label.split_once('=')?.0.to_owned())));
-    }
-    Ok(keys.into_iter().collect())
 }

@@ -7,6 +7,7 @@ use super::errors::class_of;
 use super::rows::{Call, Ending, Event, Place, Session, Status};
 use crate::analysis::present::counted;
 use crate::analysis::rows::Purpose;
+use crate::base::text::one_line;
 
 /// Calls of a tool that fail before it counts as broken, with different arguments.
 const BROKEN_CALLS: usize = 3;
@@ -86,7 +87,7 @@ fn is_after_all(session: &Session<'_>, event: &Event) -> bool {
 
 /// The beginning of a message, in one line.
 fn in_one_line(message: &str) -> String {
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(message);
     line.chars().take(LONGEST_SIGN).collect()
 }
 

@@ -8,6 +8,7 @@ use super::escape::{escaped_markdown, visible};
 use super::plain::rows_of_texts;
 use super::style::TableStyle;
 use super::value::{is_number, names_in};
+use crate::base::text::one_line;
 
 /// Writes a table of Markdown.
 ///
@@ -27,5 +28,5 @@ pub(super) fn markdown(frame: &DataFrame, style: TableStyle<'_>, out: &mut impl 
 
 /// Text from a log as text of Markdown in one line: without markup of HTML, and harmless on a terminal.
 pub fn markdown_text(text: &str) -> String {
-    escaped_markdown(&visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")))
+    escaped_markdown(&visible(&one_line(text)))
 }

@@ -135,12 +135,17 @@ impl Report {
         matches!(&self.body, Body::Groups(Groups { top: Some(_), .. }))
     }
 
+    /// Its own computation of rows; `None` if its rows are groups.
+    fn list(&self) -> Option<&dyn List> {
+        match &self.body {
+            Body::Groups(_) => None,
+            Body::List(list) => Some(*list),
+        }
+    }
+
     /// Whether some of its rows are active, and others past: it accepts `--active`.
     pub fn has_active(&self) -> bool {
-        match &self.body {
-            Body::Groups(_) => false,
-            Body::List(list) => list.has_active(),
-        }
+        self.list().is_some_and(List::has_active)
     }
 
     /// Whether it needs the history of repositories.
@@ -150,26 +155,17 @@ impl Report {
 
     /// Whether it can include rows without a time.
     pub fn takes_undated(&self) -> bool {
-        match &self.body {
-            Body::Groups(_) => true,
-            Body::List(list) => list.takes_undated(),
-        }
+        self.list().is_none_or(List::takes_undated)
     }
 
     /// A sentence about rows without a time, if it cannot include them.
     pub fn stated(&self, left_out: &LeftOut) -> Option<String> {
-        match &self.body {
-            Body::Groups(_) => None,
-            Body::List(list) => list.stated(left_out),
-        }
+        self.list()?.stated(left_out)
     }
 
     /// What it needs for a row, where that is more than a session.
     pub fn needs(&self, options: &Options) -> Option<String> {
-        match &self.body {
-            Body::Groups(_) => None,
-            Body::List(list) => list.needs(options),
-        }
+        self.list()?.needs(options)
     }
 
     /// The rows of the report.
@@ -188,11 +184,11 @@ impl Report {
 
     /// Checks that the report has the options that only some reports have.
     fn check(&self, options: &Options) -> Result<(), Error> {
-        let (has_active, own_options) = match &self.body {
-            Body::Groups(groups) => (false, groups.rows.options()),
-            Body::List(list) => (list.has_active(), &[][..]),
+        let own_options = match &self.body {
+            Body::Groups(groups) => groups.rows.options(),
+            Body::List(_) => &[],
         };
-        if options.active && !has_active {
+        if options.active && !self.has_active() {
             return Err(Error::NotActive(self.name));
         }
         let given = [

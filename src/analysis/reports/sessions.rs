@@ -14,6 +14,7 @@ use crate::analysis::selection::{Error, Grouping};
 use crate::analysis::shipped;
 use crate::analysis::show::short_ids;
 use crate::base::split::base_name;
+use crate::base::text::one_line;
 use crate::store::frames::{file_changes, sessions, tool_calls, verdicts};
 
 /// The tables that the list is made of.
@@ -136,7 +137,7 @@ pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> Po
                 continue;
             }
             sessions::PROMPT if column.null_count() == column.len() => continue,
-            sessions::PROMPT => texts(&|text| text.split_whitespace().collect::<Vec<_>>().join(" "), "about")?,
+            sessions::PROMPT => texts(&one_line, "about")?,
             "verdict" if column.str()?.iter().all(|verdict| verdict == Some("unjudged")) => continue,
             _ => column.clone(),
         });

@@ -99,8 +99,11 @@ pub fn unknown_labels(tables: &Frames, by: &[String]) -> Result<Option<String>, 
     Ok(missing.map(|key| format!("no session has the label {key:?}{}", suggested_label(key, &known))))
 }
 
-/// The keys of labels, sorted.
-fn label_keys(tables: &Frames) -> PolarsResult<Vec<String>> {
+/// The keys of the labels of all sessions, sorted.
+///
+/// # Errors
+/// When the table of sessions cannot be read.
+pub(in crate::analysis) fn label_keys(tables: &Frames) -> PolarsResult<Vec<String>> {
     const EXPLODED: ExplodeOptions = ExplodeOptions { empty_as_null: false, keep_nulls: false };
     let labels = tables.table(sessions::TABLE).select([col(sessions::LABELS).explode(EXPLODED)]).collect()?;
     let labels = labels.column(sessions::LABELS)?.str()?;

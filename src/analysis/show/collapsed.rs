@@ -55,7 +55,7 @@ pub(super) fn collapsed(entries: &[Entry]) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::with_capacity(entries.len());
     let mut rest = &blocks[..];
     while let Some((first, others)) = rest.split_first() {
-        let equal = others.iter().take_while(|other| first.is_repeated_by(other)).count();
+        let equal = others.iter().take_while(|other| are_equal_responses(first, other)).count();
         if equal + 1 < FEWEST {
             lines.extend(first.iter().cloned());
             rest = others;
@@ -96,23 +96,14 @@ fn blocks(entries: &[Entry]) -> Vec<Block> {
     blocks
 }
 
-trait Repeats {
-    /// Whether another response repeats this one.
-    fn is_repeated_by(&self, other: &Block) -> bool;
-}
-
-impl Repeats for Block {
-    fn is_repeated_by(&self, other: &Block) -> bool {
-        let is_simple = |block: &Block| {
-            block.len() == 2
-                && matches!(&block[..], [turn, call] if turn.entry.kind == Kind::Turn && call.entry.kind == Kind::Call)
-        };
-        let ([turn, call], [other_turn, other_call]) = (&self[..], &other[..]) else { return false };
-        let (a, b) = (&turn.entry, &other_turn.entry);
-        let are_equal = (&a.name, &a.agent, a.is_subagent, &a.status, a.phase)
-            == (&b.name, &b.agent, b.is_subagent, &b.status, b.phase);
-        is_simple(self) && is_simple(other) && are_equal && are_equal_calls(&call.entry, &other_call.entry)
-    }
+/// Whether both are a response with one call, and the second one repeats the first.
+fn are_equal_responses(first: &Block, second: &Block) -> bool {
+    let ([turn, call], [other_turn, other_call]) = (&first[..], &second[..]) else { return false };
+    let (a, b) = (&turn.entry, &other_turn.entry);
+    let are_equal = (&a.name, &a.agent, a.is_subagent, &a.status, a.phase)
+        == (&b.name, &b.agent, b.is_subagent, &b.status, b.phase);
+    let are_responses = a.kind == Kind::Turn && b.kind == Kind::Turn;
+    are_responses && are_equal && are_equal_calls(&call.entry, &other_call.entry)
 }
 
 /// Whether two calls have the same line, and neither failed.

@@ -6,6 +6,7 @@ use super::facts::Value;
 use super::spans::TextLine;
 use super::style::{MIN_TEXT, NAME, TextStyle};
 use crate::analysis::present::{path_end, short_time, visible};
+use crate::base::text::one_line;
 use crate::base::width::{cut, divided, packed, width as width_of};
 
 /// The most lines of a fact, and those of texts of a conversation.
@@ -27,7 +28,7 @@ pub(super) fn lines_of_fact(name: &str, value: &Value, style: &TextStyle) -> Vec
 
 /// A text of one line, without effects on the terminal.
 fn shown(text: &str) -> String {
-    visible(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+    visible(&one_line(text)).into_owned()
 }
 
 /// A path that keeps its end, with what follows it on the same line, if that leaves enough of the path.

@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 
 use crate::analysis::present::{Currency, visible};
+use crate::base::text::one_line;
 use crate::base::width::{end, start, width as width_of};
 
 /// How a timeline is printed.
@@ -38,7 +39,7 @@ pub(super) const MIN_TEXT: usize = 24;
 /// Text of one line with at most `width` columns. `keeps_end` cuts out the middle, so that paths keep their file.
 pub(in crate::analysis) fn fitted(text: &str, width: usize, keeps_end: bool) -> String {
     let indent = text.len() - text.trim_start().len();
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = one_line(text);
     let text = format!("{:indent$}{}", "", visible(&words));
     if width_of(&text) <= width {
         return text;

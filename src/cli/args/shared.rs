@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct ArchiveDirectory {
     #[arg(
         long,
@@ -22,7 +22,7 @@ pub struct ArchiveDirectory {
 }
 
 /// The source of the rows.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct DataSource {
     #[command(flatten)]
     pub archive: ArchiveDirectory,

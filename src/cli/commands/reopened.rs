@@ -7,7 +7,7 @@ use agentlogs::store::frames::Frames;
 use agentlogs::store::lake::Lake;
 
 use super::source::{Opened, catalog, some_tables, tables};
-use crate::cli::args::{ArchiveDirectory, DataSource};
+use crate::cli::args::DataSource;
 use crate::cli::settings::Settings;
 
 /// Where rows are from. An archive is opened at each reading, so that its newest state is shown, and so that no file of it is kept
@@ -32,18 +32,13 @@ impl<'s> Reopened<'s> {
         let mut reopened = Self { source, settings, opened: None, unread: names.to_vec(), stamp: None };
         reopened.stamp = reopened.stamp();
         if reopened.source.logs.is_empty() {
-            reopened.opened = Some(some_tables(reopened.source(), settings, names)?);
+            reopened.opened = Some(some_tables(reopened.source.clone(), settings, names)?);
             let name = settings.archive_name(reopened.source.archive.archive.as_deref())?;
             reopened.source.archive.archive = Some(name);
         } else {
-            reopened.opened = Some(tables(reopened.source(), settings)?);
+            reopened.opened = Some(tables(reopened.source.clone(), settings)?);
         }
         Ok(reopened)
-    }
-
-    fn source(&self) -> DataSource {
-        let archive = ArchiveDirectory { archive: self.source.archive.archive.clone() };
-        DataSource { archive, logs: self.source.logs.clone() }
     }
 
     /// Tables, which stay readable until the next call or the next [`Self::close`].
@@ -57,7 +52,7 @@ impl<'s> Reopened<'s> {
             return Ok(opened.frames.clone());
         }
         self.stamp = self.stamp();
-        let opened = some_tables(self.source(), self.settings, names)?;
+        let opened = some_tables(self.source.clone(), self.settings, names)?;
         let frames = opened.frames.clone();
         self.opened = Some(opened);
         Ok(frames)
@@ -91,6 +86,6 @@ impl<'s> Reopened<'s> {
     /// # Errors
     /// When they cannot be read.
     pub fn catalog(&self) -> anyhow::Result<Arc<Catalog>> {
-        Ok(Arc::new(catalog(&self.source(), self.settings)?.into_owned()))
+        Ok(Arc::new(catalog(&self.source.clone(), self.settings)?.into_owned()))
     }
 }

@@ -72,14 +72,6 @@ impl Archive {
         }
     }
 
-    /// The day of the prices that its tables are computed with.
-    ///
-    /// # Errors
-    /// Those of [`Self::snapshot`].
-    pub fn priced_with(&self) -> Result<Option<Day>, Error> {
-        Ok(self.snapshot()?.priced_with())
-    }
-
     /// The sums of its tables.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The facts of sources in a lake, which `archive merge` reads.
 
 use super::error::Error;
-use super::layout::{FACTS, FACTS_OF_REPOSITORIES, MANIFEST, PULL_REQUESTS};
+use super::layout::{FACTS, FACTS_OF_REPOSITORIES, MANIFEST, PULL_REQUESTS, is_in};
 use super::reader::Lake;
 use crate::input::open::{open_file, read_file};
 use crate::model::source::Source;
@@ -83,8 +83,4 @@ fn is_facts(path: &str) -> bool {
 
 fn is_of_repositories(path: &str) -> bool {
     is_in(FACTS_OF_REPOSITORIES, path)
-}
-
-fn is_in(directory: &str, path: &str) -> bool {
-    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }

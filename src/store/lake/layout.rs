@@ -23,6 +23,11 @@ pub const LOCK: &str = "_lock";
 /// The value of a partition whose rows have none, as in Hive.
 pub const NO_VALUE: &str = "__HIVE_DEFAULT_PARTITION__";
 
+/// Whether a file of a lake is in a directory, such as that of a table.
+pub(super) fn is_in(directory: &str, path: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// The period of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

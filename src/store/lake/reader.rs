@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use polars::prelude::*;
 
 use super::error::Error;
-use super::layout::{self, MANIFEST, NO_VALUE, STAGED_MANIFEST, STAGING, partition_of};
+use super::layout::{self, MANIFEST, NO_VALUE, STAGED_MANIFEST, STAGING, is_in, partition_of};
 use super::manifest::{FileEntry, Manifest};
 use super::place::Place;
 use super::url::is_url;
@@ -105,7 +105,7 @@ impl Lake {
             .as_ref()
             .map_or_else(|| files.keys().collect::<Vec<_>>(), |manifest| manifest.files.keys().collect());
         let of_table = |table: &str| {
-            let is_of_table = |path: &&&String| is_of(path, table) && is_parquet(path);
+            let is_of_table = |path: &&&String| is_in(table, path) && is_parquet(path);
             listed.iter().filter(is_of_table).map(|path| (*path).clone()).collect()
         };
         lake.tables = TABLES.into_iter().map(|table| (table, of_table(table))).collect();
@@ -144,7 +144,7 @@ impl Lake {
                 Some(bytes) if *bytes != entry.bytes => {
                     format!("the file has {bytes} bytes, not {} as exported; {again}", entry.bytes)
                 }
-                Some(_) if !is_parquet(path) && TABLES.iter().any(|table| is_of(path, table)) => {
+                Some(_) if !is_parquet(path) && TABLES.iter().any(|table| is_in(table, path)) => {
                     "only lakes of parquet files can be read".to_owned()
                 }
                 Some(_) => continue,
@@ -324,11 +324,6 @@ fn is_value(text: &str, dtype: &DataType) -> bool {
         DataType::String => true,
         _ => false,
     }
-}
-
-/// Whether a file of a lake belongs to a table.
-fn is_of(path: &str, table: &str) -> bool {
-    path.strip_prefix(table).is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn is_parquet(path: &str) -> bool {
