@@ -55,6 +55,13 @@ pub struct Printed {
     pub bom: bool,
 }
 
+impl Printed {
+    /// Whether a person reads the rows: they are a table, also one of Markdown.
+    pub fn is_for_people(self) -> bool {
+        matches!(self.format, Format::Table | Format::Markdown)
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     #[default]

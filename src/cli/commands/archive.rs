@@ -34,26 +34,24 @@ fn run_on(args: ArchiveCommand, settings: &Settings) -> anyhow::Result<Outcome> 
             let outcome = if Lake::is_at(&name) {
                 check_lake(&Lake::open(&name)?)
             } else {
-                check(&settings.archive(archive.archive.clone(), false)?)
+                check(&settings.archive(archive.archive.clone())?)
             }?;
             if content && outcome == Outcome::Done {
                 return check_content(DataSource { archive, ..DataSource::default() }, settings);
             }
             Ok(outcome)
         }
-        ArchiveCommand::Repair { reading, archive } => {
-            repair(&settings.archive(archive.archive, false)?, &reading, settings)
-        }
+        ArchiveCommand::Repair { reading, archive } => repair(&settings.archive(archive.archive)?, &reading, settings),
         ArchiveCommand::Compact { archive } => {
-            let archive = settings.archive(archive.archive, false)?;
+            let archive = settings.archive(archive.archive)?;
             archive.sums()?;
             let mut writer = archive.write()?;
             writer.reconcile_all();
             Ok(report_written(&archive, &writer.commit()?))
         }
-        ArchiveCommand::Merge { others, archive } => merge(others, &settings.archive(archive.archive, false)?),
+        ArchiveCommand::Merge { others, archive } => merge(others, &settings.archive(archive.archive)?),
         ArchiveCommand::Forget { sources, before, archive } => {
-            let archive = settings.archive(archive.archive, false)?;
+            let archive = settings.archive(archive.archive)?;
             match before {
                 Some(day) => forget::before(&archive, day),
                 None => forget::matching(&archive, &sources),

@@ -10,7 +10,7 @@ use crate::cli::settings::{Chosen, Origin, Settings};
 pub fn run(printed: Printed, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut rows: Vec<[String; 3]> = Vec::new();
     let mut add = |key: &str, value: String, origin: &Origin| rows.push([key.to_owned(), value, origin.to_string()]);
-    let archive = settings.chosen_archive(false)?;
+    let archive = settings.chosen_archive()?;
     add("archive", archive.value.display().to_string(), &archive.origin);
     for Chosen { value, origin } in &settings.logs {
         add("logs", value.display().to_string(), origin);

@@ -39,7 +39,7 @@ struct Found {
 type Repositories = BTreeMap<PathBuf, Found>;
 
 fn scan(args: GitScan, settings: &Settings) -> anyhow::Result<Outcome> {
-    let archive = settings.archive(args.archive.archive.clone(), false)?;
+    let archive = settings.archive(args.archive.archive.clone())?;
     let mut of_sessions = of_sessions(args.archive, settings)?;
     let mut outcome = Outcome::Done;
     let repositories = if args.repositories.is_empty() {
@@ -164,7 +164,7 @@ fn of_sessions(archive: ArchiveDirectory, settings: &Settings) -> anyhow::Result
 }
 
 fn import(args: GitImport, settings: &Settings) -> anyhow::Result<Outcome> {
-    let archive = settings.archive(args.archive.archive, false)?;
+    let archive = settings.archive(args.archive.archive)?;
     let mut outcome = Outcome::Done;
     let mut rows: Vec<PullRequestRow> = Vec::new();
     for path in &args.files {

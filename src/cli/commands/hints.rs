@@ -17,7 +17,7 @@ pub fn options_of(source: &DataSource) -> String {
 /// The option that names an archive, with a space before it; empty for the archive that is used without it.
 pub fn option_of(archive: &Archive, settings: &Settings) -> String {
     let directory = archive.directory();
-    if settings.chosen_archive(false).is_ok_and(|chosen| chosen.value == directory) {
+    if settings.chosen_archive().is_ok_and(|chosen| chosen.value == directory) {
         return String::new();
     }
     option_of_directory(directory)

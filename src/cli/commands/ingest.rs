@@ -36,7 +36,8 @@ pub fn run(args: Ingest, settings: &Settings) -> anyhow::Result<Outcome> {
         places::say_searched(settings, runtime.as_deref());
         return Ok(Outcome::NotAllDone);
     }
-    let archive = settings.archive(args.archive.archive, names_paths)?;
+    let named = args.archive.archive;
+    let archive = if names_paths { settings.archive_or_local(named)? } else { settings.archive(named)? };
     let options = options(paths, Some(archive.directory().to_owned()), &reading, settings)?;
     options.roots.iter().filter(|path| is_pipe(path)).for_each(|path| {
         say(&format!("{} is a pipe; reading until its writer closes it", path.display()));

@@ -135,7 +135,7 @@ pub fn is_human(printed: args::Printed) -> bool {
 
 /// How numbers of measures are printed.
 pub fn numbers(printed: args::Printed, settings: &Settings) -> Numbers {
-    let is_for_people = matches!(printed.format, args::Format::Table | args::Format::Markdown);
+    let is_for_people = printed.is_for_people();
     let currency = if is_for_people { settings.shown_currency() } else { Currency::default() };
     Numbers { is_for_people, is_human: is_human(printed), currency }
 }
@@ -155,7 +155,7 @@ pub fn print(frame: &DataFrame, printed: args::Printed, layout: Layout<'_>) -> a
     if format == present::Format::Arrow && screen.is_some() {
         return Err(WrongCommandLine("--format arrow is binary; redirect it to a file or a pipe".to_owned()).into());
     }
-    let is_for_people = matches!(format, present::Format::Table | present::Format::Markdown);
+    let is_for_people = printed.is_for_people();
     let style = TableStyle {
         screen,
         color: has_color(),

@@ -23,7 +23,7 @@ use crate::cli::settings::Settings;
 pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
     match args {
         Prices::List { text, archive, printed } => {
-            let catalog = settings.archive(archive.archive, false)?.catalog()?;
+            let catalog = settings.archive(archive.archive)?.catalog()?;
             let text = text.unwrap_or_default();
             let empty = format!("no provider and no model contains {text:?}");
             let layout = Layout { empty: Some(&empty), ..prices_layout(true) };
@@ -31,7 +31,7 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
             say(&about(&catalog));
         }
         Prices::Show { model, provider, archive, printed } => {
-            let catalog = settings.archive(archive.archive, false)?.catalog()?;
+            let catalog = settings.archive(archive.archive)?.catalog()?;
             let Some(found) = catalog.find(provider.as_deref(), &model) else {
                 let is_named = |entry: &&Entry| entry.names().any(|name| name.eq_ignore_ascii_case(&model));
                 let hosts: BTreeSet<&str> = catalog.entries().filter(is_named).map(|it| it.provider.as_str()).collect();
@@ -62,7 +62,7 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
             say(&about);
         }
         Prices::Import { file, clear, archive } => {
-            import(&settings.archive(archive.archive, false)?, file.as_deref(), clear)?;
+            import(&settings.archive(archive.archive)?, file.as_deref(), clear)?;
         }
     }
     Ok(Outcome::Done)
@@ -75,7 +75,7 @@ pub fn run(args: Prices, settings: &Settings) -> anyhow::Result<Outcome> {
 pub fn explanation(source: DataSource, session: &str, settings: &Settings) -> anyhow::Result<(DataFrame, String)> {
     let (tables, catalog) = if source.logs.is_empty() {
         let is_implicit = source.archive.archive.is_none();
-        let archive = settings.archive(source.archive.archive, false)?;
+        let archive = settings.archive(source.archive.archive)?;
         // A text that means no session is an error before all facts are read.
         let snapshot = advised(archive.snapshot().map_err(Into::into), is_implicit)?;
         find(&snapshot.some_tables(&[sessions::TABLE])?, session, None)?;

@@ -69,7 +69,7 @@ impl<'s> Reopened<'s> {
         if !self.source.logs.is_empty() || Lake::is_at(&name) {
             return None;
         }
-        let archive = self.settings.archive(self.source.archive.archive.clone(), false).ok()?;
+        let archive = self.settings.archive(self.source.archive.archive.clone()).ok()?;
         archive.stamp().unwrap_or_else(|error| Some(error.to_string()))
     }
 

@@ -66,7 +66,7 @@ fn resolve(report: &Report, args: &args::Report, settings: &Settings) -> anyhow:
     let catalog = catalog.map(|catalog| Arc::new(catalog.into_owned()));
     let price_as = args.price_as.as_deref().zip(catalog.clone()).map(|(model, catalog)| PriceAs::new(model, catalog));
     let is_chart = args.chart || args.svg.is_some();
-    let is_for_people = is_for_people(args.printed);
+    let is_for_people = args.printed.is_for_people();
     let is_recurring = |name: &String| Dimension::find(name).is_some_and(Dimension::is_recurring);
     let is_by_recurring_time = matches!(args.by.as_slice(), [name] if is_recurring(name));
     Ok(Options {
@@ -88,10 +88,6 @@ fn resolve(report: &Report, args: &args::Report, settings: &Settings) -> anyhow:
         catalog,
         wide: args.printed.wide || !is_for_people,
     })
-}
-
-fn is_for_people(printed: args::Printed) -> bool {
-    matches!(printed.format, args::Format::Table | args::Format::Markdown)
 }
 
 /// Prints a chart in the width of the terminal, or in 80 columns.
@@ -125,7 +121,7 @@ impl Asked<'_> {
         let style = ReportStyle { dimensions, has_total: total.is_some(), currency };
         let is_empty = answer.rows.height() == 0;
         let empty = is_empty.then(|| empty_report_reason(report, opened, options)).flatten();
-        let rows = if is_for_people(printed) {
+        let rows = if printed.is_for_people() {
             let rows = if options.tree { &tree_for_people(&answer.rows, &opened.frames)? } else { &answer.rows };
             let rows = for_people(rows, dimensions, total, numbers(printed, settings))?;
             &in_local_time(&rows, &options.scope.zone().map_err(|error| report_error(error.into()))?)?
@@ -162,7 +158,7 @@ impl Asked<'_> {
             let option = opened.archive_option();
             say(&format!("no repository was scanned: `agentlogs git scan{option}` reads their history"));
         }
-        if !is_for_people(printed) {
+        if !printed.is_for_people() {
             return Ok(());
         }
         if answer.has_opposite_means() {

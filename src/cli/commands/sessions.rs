@@ -8,11 +8,11 @@ use super::Outcome;
 use super::output::{Layout, print, row_limit, state_currency};
 use super::resolve::{empty_table_reason, report_error, scope, state_left_out, state_lower_bound};
 use super::source::some_tables;
-use crate::cli::args::{Format, Sessions};
+use crate::cli::args::Sessions;
 use crate::cli::settings::Settings;
 
 pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
-    let is_for_people = matches!(args.printed.format, Format::Table | Format::Markdown);
+    let is_for_people = args.printed.is_for_people();
     let options = Options {
         scope: scope(args.filters, settings),
         cost: args.cost.into(),

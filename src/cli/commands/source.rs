@@ -152,7 +152,7 @@ fn open_as_stored(
             return Ok(Opened { frames: lake.some_tables(names)?, options, origin: OpenedFrom::Lake(lake) });
         }
         let is_implicit = source.archive.archive.is_none();
-        let snapshot = settings.archive(source.archive.archive, false)?.snapshot();
+        let snapshot = settings.archive(source.archive.archive)?.snapshot();
         let snapshot = advised(snapshot.map_err(Into::into), is_implicit)?;
         return Ok(Opened { frames: snapshot.some_tables(names)?, options, origin: OpenedFrom::Archive(snapshot) });
     }
@@ -183,7 +183,7 @@ pub fn advised<T>(result: anyhow::Result<T>, is_implicit: bool) -> anyhow::Resul
 /// When they cannot be read.
 pub fn catalog(source: &args::DataSource, settings: &Settings) -> anyhow::Result<Cow<'static, Catalog>> {
     if source.logs.is_empty() && !Lake::is_at(&settings.archive_name(source.archive.archive.as_deref())?) {
-        return Ok(settings.archive(source.archive.archive.clone(), false)?.catalog()?);
+        return Ok(settings.archive(source.archive.archive.clone())?.catalog()?);
     }
     settings.catalog()
 }

@@ -40,7 +40,7 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
         return Ok(Outcome::NotAllDone);
     }
     let imported: Vec<String> = files.keys().cloned().collect();
-    let archive = settings.archive(args.archive.archive, true)?;
+    let archive = settings.archive_or_local(args.archive.archive)?;
     let written = write(&archive, files)?;
     let unmatched: Vec<&Unmatched> =
         written.unmatched.iter().filter(|unmatched| imported.contains(&unmatched.path)).collect();

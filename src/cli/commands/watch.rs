@@ -43,7 +43,7 @@ pub fn run(mut args: Watch, settings: &Settings) -> anyhow::Result<Outcome> {
     let runtime = if names_paths { None } else { args.reading.runtime.take() };
     let archive = match args.archive.archive.take() {
         None if !names_paths => settings.users_archive()?,
-        named => settings.archive(named, names_paths)?,
+        named => settings.archive_or_local(named)?,
     };
     let mut roots = if names_paths { args.paths.clone() } else { places::existing(settings, runtime.as_deref())? };
     if let Some(missing) = roots.iter().find(|path| !path.try_exists().unwrap_or(true)) {

@@ -236,16 +236,25 @@ impl Settings {
     }
 
     /// The archive that a command uses: `named` on the command line, else that of the environment, else that of a
-    /// configuration file, else `agentlogs-archive` in the current directory if it exists or if `creates_local`, else the
-    /// user's own.
+    /// configuration file, else `agentlogs-archive` in the current directory if it exists, else the user's own.
     ///
     /// # Errors
     /// When the path is a file, no directory is known, or a price in the configuration is invalid.
-    pub fn archive(&self, named: Option<PathBuf>, creates_local: bool) -> anyhow::Result<Archive> {
+    pub fn archive(&self, named: Option<PathBuf>) -> anyhow::Result<Archive> {
         match named {
             Some(directory) => Ok(archive_at(directory)?.with_prices(self.prices()?)),
-            None => self.implicit_archive(self.chosen_archive(creates_local)?),
+            None => self.implicit_archive(self.chosen_archive()?),
         }
+    }
+
+    /// As [`Self::archive`], but `agentlogs-archive` in the current directory also if it does not exist: a command that was given logs
+    /// or verdicts creates it.
+    ///
+    /// # Errors
+    /// As [`Self::archive`].
+    pub fn archive_or_local(&self, named: Option<PathBuf>) -> anyhow::Result<Archive> {
+        let is_local = named.is_none() && self.archive.is_none();
+        if is_local { self.implicit_archive(local_archive()) } else { self.archive(named) }
     }
 
     /// The directory of [`Self::archive`], or the URL of a lake in an object store.
@@ -253,7 +262,7 @@ impl Settings {
     /// # Errors
     /// When the user has no home directory.
     pub fn archive_name(&self, named: Option<&Path>) -> anyhow::Result<PathBuf> {
-        named.map_or_else(|| Ok(self.chosen_archive(false)?.value), |named| Ok(named.to_owned()))
+        named.map_or_else(|| Ok(self.chosen_archive()?.value), |named| Ok(named.to_owned()))
     }
 
     /// The archive of commands that read the user's own logs without being asked to: that of the environment or of a
@@ -294,12 +303,9 @@ impl Settings {
     ///
     /// # Errors
     /// When the user has no home directory.
-    pub fn chosen_archive(&self, creates_local: bool) -> anyhow::Result<Chosen<PathBuf>> {
-        let is_local = || creates_local || Path::new(LOCAL_ARCHIVE).exists();
-        if self.archive.is_none() && is_local() {
-            return Ok(Chosen { value: PathBuf::from(LOCAL_ARCHIVE), origin: Origin::Default });
-        }
-        self.users_directory()
+    pub fn chosen_archive(&self) -> anyhow::Result<Chosen<PathBuf>> {
+        let is_local = self.archive.is_none() && Path::new(LOCAL_ARCHIVE).exists();
+        if is_local { Ok(local_archive()) } else { self.users_directory() }
     }
 
     /// The directory of the user's own archive.
@@ -365,4 +371,9 @@ pub fn archive_at(directory: PathBuf) -> anyhow::Result<Archive> {
         );
     }
     Ok(Archive::at(directory))
+}
+
+/// The archive in the current directory.
+fn local_archive() -> Chosen<PathBuf> {
+    Chosen { value: PathBuf::from(LOCAL_ARCHIVE), origin: Origin::Default }
 }

@@ -137,7 +137,7 @@ impl Endpoint {
             .connect_timeout(TIMEOUT)
             .read_timeout(TIMEOUT)
             .user_agent(concat!("agentlogs/", env!("CARGO_PKG_VERSION")));
-        let client = client.build().map_err(|error| EndpointError::Client(causes(&error)))?;
+        let client = client.build().map_err(|error| EndpointError::Client(first_cause(&error)))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| EndpointError::Client(error.to_string()))?;
         Ok(Self { address: parsed_address(address)?, client, runtime })
@@ -183,7 +183,7 @@ impl Endpoint {
         let address = self.address_for(signal);
         let no_answer = |error: reqwest::Error| EndpointError::Connection {
             address: address.to_string(),
-            why: causes(&error),
+            why: first_cause(&error),
             request,
         };
         let mut attempt = 1;
@@ -270,15 +270,13 @@ fn shortened(text: &str) -> String {
     text.trim().lines().next().unwrap_or_default().chars().take(MESSAGE).collect()
 }
 
-/// An error with its causes, without the address, which is stated before.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = String::new();
-    let mut next = Some(error);
-    while let Some(cause) = next {
-        text = cause.to_string();
-        next = cause.source();
+/// The first cause of an error. The errors around it contain the address, which is stated before.
+fn first_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
     }
-    text
+    cause.to_string()
 }
 
 /// The address without what names a signal. Errors contain no password of it.
