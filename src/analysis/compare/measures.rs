@@ -204,7 +204,7 @@ mod tests {
     fn rows(count: u32, cost: f64) -> Vec<Row> {
         let row = |it: u32| {
             let of = cost * (0.5 + f64::from(it * 37 % 100) / 100.0);
-            [1.0, f64::from(it % 2), of, 10.0, f64::NAN, of * 1e3, 4.0, f64::from(it % 4), of]
+            [1.0, f64::from(it % 2), of, 10.0, f64::NAN, of * 1e3, 4.0, 4.0, f64::from(it % 4), of]
         };
         (0..count).map(row).collect()
     }

@@ -16,7 +16,7 @@ use crate::analysis::outcomes::statistics::mean;
 use crate::analysis::present::Roles;
 use crate::analysis::rows::{Frames, KEY, Key, ReportRows as _, Sessions, round};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope, Undated};
-use crate::store::frames::{sessions, time_type, turns, verdicts};
+use crate::store::frames::{sessions, time_type, turns};
 
 /// The probability of a change in a report of sessions that did not change.
 const LEVEL: f64 = 0.05;

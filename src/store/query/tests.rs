@@ -63,7 +63,7 @@ fn columns_that_would_have_equal_names_have_their_text() {
         ("MIN(tokens)", "tokens"),
         ("MIN(tokens), MAX(tokens)", "MIN(tokens) MAX(tokens)"),
         ("tool, MAX(tokens), MAX(tokens)", "tool tokens MAX(tokens)"),
-        ("tool, COUNT(*), COUNT(*)", "tool len COUNT(*)"),
+        ("tool, COUNT(*), COUNT(*)", "tool count COUNT(*)"),
         ("tool, MAX(tool)", "tool MAX(tool)"),
         ("UPPER(tool), LOWER(tool)", "UPPER(tool) LOWER(tool)"),
         ("tool, UPPER(tool) AS big, LOWER(tool)", "tool big LOWER(tool)"),
