@@ -51,50 +51,37 @@ pub struct Sidecar {
 
 /// A judgement in a sidecar: an object, or only whether the task was solved.
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Judgement<'a> {
-    #[serde(borrow)]
     task: Text<'a>,
-    #[serde(borrow)]
     trial: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
     passed: Flag,
     score: Number,
-    #[serde(borrow)]
     judge: Text<'a>,
     #[serde(alias = "judged_at")]
     judged_at: When,
-    #[serde(borrow)]
     message: Text<'a>,
 }
 
 /// A sidecar as it is written.
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct File<'a> {
-    #[serde(borrow)]
     runtime: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
     exit_code: Number,
     started_at: When,
     ended_at: When,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     host: Text<'a>,
-    #[serde(borrow, alias = "user_name", alias = "userName")]
+    #[serde(alias = "user_name", alias = "userName")]
     user: Text<'a>,
-    #[serde(borrow)]
     repository: Text<'a>,
-    #[serde(borrow)]
     labels: Pairs<'a, Raw<'a>>,
-    #[serde(borrow, alias = "verdicts")]
+    #[serde(alias = "verdicts")]
     verdict: Raw<'a>,
-    #[serde(borrow)]
     agent_type: Text<'a>,
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
 }
 
