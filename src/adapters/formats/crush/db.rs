@@ -90,11 +90,9 @@ pub(crate) const SESSIONS: Table = Table {
         "updated_at",
         "summary_message_id",
     ],
-    json: &[],
     order: "created_at, id",
     below: &[("session_id", MESSAGES)],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 const MESSAGES: Table = Table {
@@ -115,9 +113,7 @@ const MESSAGES: Table = Table {
     json: &["parts"],
     // Several messages are written in one second.
     order: "created_at, rowid",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 struct Database {

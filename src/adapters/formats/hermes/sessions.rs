@@ -185,8 +185,7 @@ pub(crate) const SESSIONS: Table = Table {
     json: &["model_config", "tool_names"],
     order: "started_at, id",
     below: &[("session_id", MESSAGES), ("session_id", MODEL_USAGE)],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 const MESSAGES: Table = Table {
@@ -209,9 +208,7 @@ const MESSAGES: Table = Table {
     ],
     json: &["tool_calls"],
     order: "timestamp, id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 /// The system prompts by their hashes, since schema 25. They follow the sessions.
@@ -220,11 +217,9 @@ pub(crate) const SYSTEM_PROMPTS: Table = Table {
     key: "hash",
     needs: &["prompt"],
     columns: &["prompt"],
-    json: &[],
     order: "hash",
-    below: &[],
-    is_inside: false,
     is_optional: true,
+    ..Table::PLAIN
 };
 
 /// What a session spent with each model, since schema 20.
@@ -248,11 +243,9 @@ const MODEL_USAGE: Table = Table {
         "actual_cost_usd",
         "cost_status",
     ],
-    json: &[],
     order: "rowid",
-    below: &[],
-    is_inside: false,
     is_optional: true,
+    ..Table::PLAIN
 };
 
 /// The state of a database or a file.

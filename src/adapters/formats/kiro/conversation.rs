@@ -67,9 +67,7 @@ pub(crate) const CONVERSATIONS_2: Table = Table {
     columns: &["key", "value", "created_at", "updated_at"],
     json: &["value"],
     order: "created_at, conversation_id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 pub(crate) const CONVERSATIONS: Table = Table {
@@ -79,9 +77,7 @@ pub(crate) const CONVERSATIONS: Table = Table {
     columns: &["value"],
     json: &["value"],
     order: "key",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 fn is_conversation(probe: &Probe<'_>) -> bool {

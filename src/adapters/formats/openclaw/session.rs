@@ -91,9 +91,7 @@ pub(crate) const EVENTS: Table = Table {
     columns: &["seq", "event_json", "event_zstd"],
     json: &["event_json", "event_zstd"],
     order: "session_id, seq",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 /// The index: in older versions of the database, and in newer ones.
@@ -104,9 +102,7 @@ pub(crate) const ENTRIES: Table = Table {
     columns: &["session_id", "entry_json"],
     json: &["entry_json"],
     order: "session_key",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 pub(crate) const NODES: Table = Table {

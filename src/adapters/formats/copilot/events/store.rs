@@ -41,11 +41,8 @@ pub(crate) const USAGE: Table = Table {
         "parent_tool_call_id",
         "created_at",
     ],
-    json: &[],
     order: "id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 /// Where the sessions ran.
