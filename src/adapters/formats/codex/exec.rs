@@ -35,10 +35,10 @@ use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, 
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::{hash_of_document, hashed_id};
+use crate::adapters::shared::{subagents, usage};
 use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text};
 use crate::json::lines::Line;
-use crate::model::health::Reason;
 use crate::model::session::{
     CallStatus, Capabilities, EventKind, ModelTotal, Operation, SessionResult, Status, Total, TotalKind,
 };
@@ -215,7 +215,7 @@ impl Recording {
             "turn.completed" => {
                 self.completed += 1;
                 self.builder.succeed();
-                if let Some(usage) = record.usage.get() {
+                if let Some(usage) = usage::present(&record.usage, damage) {
                     let tokens = usage.tokens(damage);
                     self.builder.session.totals.push(Total {
                         line: line.number,
@@ -225,8 +225,6 @@ impl Recording {
                         covers_subagents: true,
                         ..Total::default()
                     });
-                } else if matches!(record.usage, Maybe::Wrong) {
-                    damage.note(Reason::NoUsage);
                 }
             }
             "turn.failed" => {
@@ -282,11 +280,7 @@ impl Recording {
             "collab_tool_call" => {
                 self.builder.arguments(call, item.prompt);
                 for child in item.receiver_thread_ids.iter().filter_map(Text::some) {
-                    if self.builder.session.subagents.insert(child.into()) {
-                        let event = self.builder.event(EventKind::Subagent, at);
-                        event.code = Some(child.into());
-                        event.call_id = item.id.owned();
-                    }
+                    subagents::add(&mut self.builder, child, item.id.some(), at);
                 }
             }
             "web_search" => drop(self.builder.arguments(call, item.query)),
