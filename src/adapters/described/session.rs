@@ -2,29 +2,21 @@
 
 use std::borrow::Cow;
 
-use foldhash::{HashMap, HashMapExt as _};
-use serde::Deserialize;
-
 use super::description::{Calls, Compaction, Description, Facts, IdScope, OwnFacts, Results, TokenPaths};
 use super::path::Place;
 use crate::adapters::engine::{Context, Probe, RecordErrors};
 use crate::adapters::shared::at::At;
+use crate::adapters::shared::blocks::text_of;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::ids::counts_name;
 use crate::adapters::shared::tools::category_among;
 use crate::adapters::shared::usage::{Included, uncached};
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks};
+use crate::json::fields::{Count, Flag, Number};
 use crate::model::session::{
     CallStatus, Capabilities, Cost, EventKind, Identity, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind,
 };
-
-/// A block of text.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Block<'a> {
-    text: Text<'a>,
-}
+use foldhash::{HashMap, HashMapExt as _};
 
 /// A record of a description.
 #[derive(Clone, Copy)]
@@ -461,11 +453,5 @@ fn tokens_of(
 
 /// The strings at a path, and the texts of its blocks.
 fn words(place: Place<'_, '_>, path: &str) -> String {
-    let mut words = String::new();
-    for raw in place.values(path) {
-        let content: TextOrBlocks<'_, Block<'_>> = raw.read();
-        words.push_str(content.text.as_deref().unwrap_or_default());
-        content.blocks.iter().for_each(|block| words.push_str(block.text.as_str()));
-    }
-    words
+    place.values(path).into_iter().map(text_of).collect()
 }

@@ -356,20 +356,3 @@ impl TokenUsage<'_> {
         (self.prompt_tokens.get().unwrap_or(0), self.completion_tokens.get().unwrap_or(0))
     }
 }
-
-/// A string, or the texts of blocks.
-pub(in crate::adapters::formats::openhands) fn text_of(content: Raw<'_>) -> String {
-    #[derive(Debug, Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Block<'a> {
-        text: Text<'a>,
-    }
-    match content.0.first() {
-        Some(b'[') => {
-            let blocks: Vec<Block<'_>> = content.read();
-            blocks.iter().map(|block| block.text.as_str()).collect()
-        }
-        Some(b'"') => content.text().into_owned(),
-        _ => String::new(),
-    }
-}
