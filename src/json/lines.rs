@@ -30,6 +30,13 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
 }
 
+impl Line<'_> {
+    /// The physical line where it ends: that of a document may be far after the first.
+    pub fn last_number(&self) -> i64 {
+        self.number + count_newlines(self.bytes)
+    }
+}
+
 /// The records of a log, in order. Blank lines and runs of NUL are skipped.
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {

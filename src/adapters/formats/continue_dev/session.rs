@@ -90,8 +90,7 @@ impl SessionRecords for Sessions {
             let number = line_numbers.line_of(item);
             session.item(item, number, damage);
         }
-        let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);
-        log.sessions.push(session.finish(&document, last_line, damage));
+        log.sessions.push(session.finish(&document, line.last_number(), damage));
         RecordKind::Known
     }
 }

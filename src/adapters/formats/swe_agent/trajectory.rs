@@ -94,12 +94,11 @@ impl SessionRecords for Trajectories {
                 run.step(*step, line_numbers.line_of(*step));
             }
         }
-        let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);
         let all_stats: Vec<ModelStats> = match document.info.model_stats.get() {
             Some(stats) => vec![*stats],
             None => parts.iter().filter_map(|part| part.info.model_stats.get().copied()).collect(),
         };
-        run.end(&document.info, &all_stats, last_line, damage);
+        run.end(&document.info, &all_stats, line.last_number(), damage);
         let mut session = run.finish();
         session.attempts = parts.iter().zip(&steps).map(|(part, steps)| attempt(part, steps)).collect();
         if !attempts.is_empty() {
