@@ -262,7 +262,7 @@ mod tests {
             started_at: Some(Time::from_micros(0)),
             ..SessionResult::default()
         };
-        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(0, session)
     }
 
     /// The turns of calls, the calls of changes, the turns of events.
