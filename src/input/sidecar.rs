@@ -87,7 +87,7 @@ struct File<'a> {
 
 /// The judgements in a value: one, or a list of them.
 fn verdicts_of(value: Raw<'_>) -> Vec<Verdict> {
-    let values: Vec<Raw<'_>> = if value.0.first() == Some(&b'[') { value.read() } else { vec![value] };
+    let values: Vec<Raw<'_>> = if value.is_list() { value.read() } else { vec![value] };
     let verdict = |value: Raw<'_>| {
         let stated = match value.0.first() {
             Some(b'{') => value.read(),

@@ -250,8 +250,7 @@ impl Session {
         // The same counts at the same time are a copy.
         let identity = match (&id, time) {
             (Some(id), _) if has_global_id => {
-                let tokens = if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens };
-                Identity::Global(format!("{id} {}", counts_name(tokens)).into())
+                Identity::Global(format!("{id} {}", counts_name(tokens.unless_all_zero())).into())
             }
             (Some(id), _) => session_name(id),
             (None, Some(time)) => session_name(&format!("{} {}", time.micros(), counts_name(tokens))),
@@ -297,7 +296,7 @@ impl Session {
             let logged = element.raw(calls.arguments);
             let text = match calls.arguments_form {
                 Some(form) => Some(Cow::Owned(form(logged))),
-                None => (logged.0.first() == Some(&b'"')).then(|| logged.text()),
+                None => logged.is_string().then(|| logged.text()),
             };
             let arguments = text.as_ref().map_or(logged, |text| Raw(text.as_bytes()));
             let index = self.builder.call_of(turn, &id, &name, arguments, record.at);
@@ -412,7 +411,7 @@ impl Session {
 
 /// The tool of the call with this id, which an element of a request's list names. The elements are in the reverse order.
 fn name_in_list<'a>(elements: &[Raw<'a>], results: &Results, id: &str) -> Option<Cow<'a, str>> {
-    let has_id = |raw: &&Raw<'a>| memchr::memmem::find(raw.0, id.as_bytes()).is_some();
+    let has_id = |raw: &&Raw<'a>| raw.contains(id);
     elements.iter().filter(has_id).find_map(|raw| {
         let element = Probe::new(raw.0, "")?;
         let element = Place::of(&element);

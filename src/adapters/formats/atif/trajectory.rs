@@ -68,7 +68,7 @@ impl SessionRecords for Trajectories {
         document: Document<'_>,
         damage: &mut RecordErrors,
     ) -> RecordKind {
-        if document.steps.0.first() != Some(&b'[') {
+        if !document.steps.is_list() {
             return RecordKind::Unknown;
         }
         let mut read: Vec<Trajectory> = Vec::new();

@@ -64,7 +64,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     if !probe.has_all(&["sessionId", "title", "workspaceDirectory"]) {
         return 0;
     }
-    let is_session = probe.raw("history").0.first() == Some(&b'[');
+    let is_session = probe.is_list("history");
     6 * u32::from(is_session || probe.has("dateCreated"))
 }
 

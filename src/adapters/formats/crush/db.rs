@@ -141,7 +141,7 @@ impl Fold for Database {
                 let session = self.session(row.id.as_str(), line.number);
                 session.facts(&row, line.number, damage);
             }
-            "messages" if row.parts.0.first() != Some(&b'[') => damage.note(Reason::NotAnObject),
+            "messages" if !row.parts.is_list() => damage.note(Reason::NotAnObject),
             "messages" => self.session(row.session_id.as_str(), line.number).message(&row, line.number),
             _ => return RecordKind::Unknown,
         }

@@ -66,7 +66,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     let has_only = |keys: &[&str]| is_in_place || probe.keys().all(|key| keys.contains(&key));
     let is_message = matches!(probe.text("role").as_ref(), "user" | "assistant")
         && has_only(&["role", "message", "timestamp"])
-        && probe.object("message").raw("content").0.first() == Some(&b'[');
+        && probe.object("message").raw("content").is_list();
     let is_end =
         probe.kind() == "turn_ended" && probe.has("status") && has_only(&["type", "status", "error", "timestamp"]);
     4 * u32::from(is_message || is_end)

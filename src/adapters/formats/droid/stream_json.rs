@@ -160,7 +160,7 @@ impl Usage {
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let cached = [self.cache_read_input_tokens, self.cache_creation_input_tokens];
         let tokens = tokens_of([self.input_tokens, self.output_tokens], cached, self.thinking_tokens, damage);
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+        tokens.unless_all_zero()
     }
 }
 
@@ -237,7 +237,7 @@ impl Process {
             }
             "tool_result" => {
                 let raw = if record.value.is_empty() { record.error } else { record.value };
-                let text = if raw.0.first() == Some(&b'"') { raw.text() } else { Cow::Borrowed("") };
+                let text = if raw.is_string() { raw.text() } else { Cow::Borrowed("") };
                 let id = record.tool_call_id.some().unwrap_or_else(|| record.id.as_str());
                 result(&mut self.builder, id, &text, raw, record.is_error.is_true(), at.time);
             }

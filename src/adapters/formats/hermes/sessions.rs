@@ -104,7 +104,7 @@ pub(crate) const SESSION: Adapter = Adapter {
     places: &[Place::variable("HERMES_HOME", ".hermes", "sessions")],
     claims: |probe| {
         let is_own = probe.has_all(&["session_id", "platform", "session_start", "last_updated"]);
-        6 * u32::from(is_own && probe.raw("messages").0.first() == Some(&b'['))
+        6 * u32::from(is_own && probe.is_list("messages"))
     },
     parse: fold::<Hermes>,
 };
@@ -303,7 +303,7 @@ impl Fold for Hermes {
                 let session = self.session(record.session_id.as_str(), line.number);
                 session.model_usage(&record, line.number, damage);
             }
-            "" if record.messages.0.first() == Some(&b'[') && record.session_id.some().is_some() => {
+            "" if record.messages.is_list() && record.session_id.some().is_some() => {
                 let session = self.session(record.session_id.as_str(), line.number);
                 session.document(&record);
                 let messages: Vec<Raw<'_>> = record.messages.read();

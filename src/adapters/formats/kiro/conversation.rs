@@ -81,7 +81,7 @@ pub(crate) const CONVERSATIONS: Table = Table {
 };
 
 fn is_conversation(probe: &Probe<'_>) -> bool {
-    probe.has_all(&["conversation_id", "history"]) && probe.raw("history").0.first() == Some(&b'[')
+    probe.has_all(&["conversation_id", "history"]) && probe.is_list("history")
 }
 
 /// A row, or a document.
@@ -237,7 +237,7 @@ impl SessionRecords for Conversations {
 
 /// An entry of the history; in older versions a list of the two messages.
 fn entry(raw: Raw<'_>) -> Entry<'_> {
-    if raw.0.first() != Some(&b'[') {
+    if !raw.is_list() {
         return raw.read();
     }
     let messages: Vec<Raw<'_>> = raw.read();

@@ -231,7 +231,7 @@ impl Fold for Database {
 
     fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut RecordErrors) -> RecordKind {
         let number = line.number;
-        let is_object = row.data.0.first() == Some(&b'{');
+        let is_object = row.data.is_object();
         match row.table.as_str() {
             "session" | "session_v2" => {
                 self.begin(row, number, damage);
@@ -243,7 +243,7 @@ impl Fold for Database {
             "message" => {
                 let mut message: Message<'_> = row.data.read();
                 message.id = row.id;
-                if row.part.blocks.iter().any(|it| it.data.0.first() != Some(&b'{')) {
+                if row.part.blocks.iter().any(|it| !it.data.is_object()) {
                     damage.note(Reason::NotAnObject);
                 }
                 let parts = row.part.blocks.into_iter();

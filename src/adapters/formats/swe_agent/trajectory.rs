@@ -59,9 +59,8 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    let is_list = |key: &str| probe.raw(key).0.first() == Some(&b'[');
-    let is_run = is_list("trajectory") && is_list("history") && probe.has("info") && !probe.has("messages");
-    let has_attempts = || is_list("attempts") && probe.has("replay_config");
+    let is_run = probe.is_list("trajectory") && probe.is_list("history") && probe.has("info") && !probe.has("messages");
+    let has_attempts = || probe.is_list("attempts") && probe.has("replay_config");
     6 * u32::from(is_run || has_attempts())
 }
 
@@ -126,7 +125,7 @@ fn attempt(part: &Document<'_>, steps: &[Raw<'_>]) -> Attempt {
     });
     Attempt {
         steps: steps.iter().map(&mut extend).collect(),
-        tokens: if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens },
+        tokens: tokens.unless_all_zero(),
         cost: stats.and_then(|stats| stats.instance_cost.money()).filter(|cost| *cost > 0.0),
     }
 }

@@ -206,7 +206,7 @@ fn started_at(milliseconds: Count) -> Option<Time> {
 
 /// The command in an item: a list of words.
 pub(super) fn command_in(command: Raw<'_>) -> Option<String> {
-    if command.0.first() != Some(&b'[') {
+    if !command.is_list() {
         return Some(command.text().into_owned()).filter(|_| !command.is_empty());
     }
     let words: Vec<Text<'_>> = command.read();

@@ -89,7 +89,7 @@ impl Process {
 
     fn tool_call(&mut self, record: &Record<'_>, line: Line<'_>) {
         let time = record.timestamp_ms.0;
-        let is_tool = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.0.first() == Some(&b'{');
+        let is_tool = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.is_object();
         let Some((key, raw)) = record.tool_call.0.iter().find(is_tool) else { return };
         let inner: ToolCall<'_> = raw.read();
         let text = inner.arguments.text();
@@ -125,7 +125,7 @@ impl Process {
     }
 
     fn call_result(&mut self, call: usize, key: &str, inner: &ToolCall<'_>, arguments: &Arguments<'_>, at: At) {
-        let is_outcome = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.0.first() == Some(&b'{');
+        let is_outcome = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.is_object();
         let (name, raw) = inner
             .result
             .0
@@ -204,7 +204,7 @@ impl Process {
 
 /// The message of an error: a string, or the `message` of an object.
 fn message_of(error: Raw<'_>) -> Cow<'_, str> {
-    if error.0.first() == Some(&b'"') {
+    if error.is_string() {
         return error.text();
     }
     error.read::<Failure<'_>>().message.into_inner().unwrap_or_default()

@@ -208,7 +208,7 @@ impl Session {
                 let text = text_of(message.content);
                 self.builder.set_answer(&text);
                 // Some providers state `stop` beside calls.
-                let has_calls = message.tool_calls.0.first() == Some(&b'[') && message.tool_calls.0 != b"[]";
+                let has_calls = message.tool_calls.is_list() && message.tool_calls.0 != b"[]";
                 let is_cut = message.finish_reason.as_str() == "length";
                 if has_calls || is_cut || text.is_empty() { Last::Work } else { Last::Answer }
             }

@@ -194,7 +194,7 @@ impl Usage {
             cache_write_1h: None,
             reasoning: reasoning.get(),
         };
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+        tokens.unless_all_zero()
     }
 }
 
@@ -255,7 +255,7 @@ impl<'a> Message<'a> {
 
 /// A string's text, or the first of blocks.
 pub(super) fn text_of(content: Raw<'_>) -> Cow<'_, str> {
-    if content.0.first() == Some(&b'"') {
+    if content.is_string() {
         return content.text();
     }
     let blocks: Vec<TextBlock<'_>> = content.read();

@@ -262,11 +262,7 @@ impl<'a> Metrics<'a> {
     pub(in crate::adapters::formats::openhands) fn costs(&self) -> Vec<CostEntry<'a>> {
         let costs: Vec<Raw<'a>> = self.costs.read();
         let entry = |raw: Raw<'a>| {
-            if raw.0.first() == Some(&b'{') {
-                raw.read()
-            } else {
-                CostEntry { cost: raw.read(), ..CostEntry::default() }
-            }
+            if raw.is_object() { raw.read() } else { CostEntry { cost: raw.read(), ..CostEntry::default() } }
         };
         costs.into_iter().map(entry).collect()
     }

@@ -243,7 +243,7 @@ impl<'a> Run<'a> {
 
 /// A string, or the first text of blocks.
 fn text_of(content: Raw<'_>) -> String {
-    if content.0.first() == Some(&b'[') {
+    if content.is_list() {
         let blocks: Vec<TextBlock<'_>> = content.read();
         return blocks.iter().find_map(|block| block.text.owned()).unwrap_or_default();
     }
