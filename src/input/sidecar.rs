@@ -138,7 +138,7 @@ impl Sidecar {
         if json::from_slice::<File<'_>>(text).is_ok() {
             return None;
         }
-        // What is no object is that of another program.
+        // A value that is not an object was written by another program.
         let parsed = serde_json::from_slice::<IgnoredAny>(text);
         parsed.err().map(|error| format!("it is a sidecar, and no JSON: {error}"))
     }

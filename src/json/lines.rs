@@ -77,7 +77,7 @@ impl<'a> Lines<'a> {
         self.number - 1 + count_newlines(rest) + i64::from(is_cut)
     }
 
-    /// The bytes that were not read, for logs that are no JSON, and the number of their first line.
+    /// The bytes that were not read, for logs that are not JSON, and the number of their first line.
     pub fn rest(&self) -> (&'a [u8], i64) {
         (self.bytes.get(self.at..).unwrap_or_default(), self.number)
     }

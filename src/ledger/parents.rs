@@ -96,7 +96,8 @@ mod tests {
         let parents: Vec<_> = tables.sessions.iter().map(|row| row.session.parent_session_id.as_deref()).collect();
         assert_eq!(parents, [None, Some("s1"), Some("s1"), Some("s3")]);
     }
-    /// An agent has its own log, responses in the log of its parent, or no log: then it is missing. An id of a call is no agent's.
+    /// An agent has its own log, responses in the log of its parent, or no log: then it is missing. The id of a call is not that of an
+    /// agent.
     #[test]
     fn agents_without_responses_are_missing() {
         let session = |id: &str| SessionRow {

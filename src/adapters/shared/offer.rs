@@ -98,7 +98,7 @@ fn names_in(list: Raw<'_>) -> Option<Vec<String>> {
 }
 
 /// Adds the name of each item: itself, its member `name`, or that of its member `function`. A namespace contains several tools. What is
-/// not connected or enabled is not offered. `None` if it is no list, or below all levels.
+/// not connected or enabled is not offered. `None` if it is not a list, or below all levels.
 fn add_names(list: Raw<'_>, levels: usize, names: &mut Vec<String>) -> Option<()> {
     let below = levels.checked_sub(1)?;
     if !list.is_list() {

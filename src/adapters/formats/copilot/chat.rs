@@ -227,7 +227,7 @@ impl Chat {
         if let Some(model) = request["modelId"].as_str() {
             self.builder.session.model = Some(Symbol::new(model));
         }
-        // A click on a button is no prompt.
+        // A click on a button is not a prompt.
         if !id.is_empty() && request["confirmation"].is_null() && !is_copied {
             let message = &request["message"];
             let text = message.as_str().or_else(|| message["text"].as_str());

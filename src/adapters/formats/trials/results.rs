@@ -196,7 +196,7 @@ impl Document<'_> {
             task: verdict.task.clone(),
             trial: verdict.trial.clone(),
             verdicts: vec![verdict],
-            // Failures of the tests are no failures of the agent.
+            // Failures of the tests are not failures of the agent.
             exception: failure.filter(|mode| !matches!(*mode, "parse_error" | "test_timeout")).map(str::to_owned),
             error_kind: failure.map(kind_of),
             started_at: self.agent_started_at.0.or(self.trial_started_at.0),

@@ -225,7 +225,7 @@ impl Arguments<'_> {
     }
 }
 
-/// The host of a URL, without user, port and a leading scheme; `None` for a text that is no URL.
+/// The host of a URL, without user, port and a leading scheme; `None` for a text that is not a URL.
 pub fn host(url: &str) -> Option<SharedStr> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;

@@ -42,7 +42,7 @@ pub(super) fn items_of<'a>(record: Record<'a>, line: Line<'a>, damage: &mut Reco
 
 struct Found<'a> {
     items: Vec<Item<'a>>,
-    /// Members of lists that are no events that are known.
+    /// Members of lists that are not events that are known.
     unknown: Vec<Raw<'a>>,
     line_numbers: LineNumbers<'a>,
 }

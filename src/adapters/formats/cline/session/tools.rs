@@ -125,7 +125,7 @@ pub(super) fn outcome(_tool: &str, content: Raw<'_>) -> Outcome {
         success: Flag,
         error: Text<'a>,
     }
-    // A result that is no list is JSON in a string.
+    // A result that is not a list is JSON in a string.
     let text = content.text();
     let value = Raw(text.trim_ascii().as_bytes());
     let results: Vec<Done<'_>> = match value.0.first() {

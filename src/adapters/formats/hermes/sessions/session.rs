@@ -175,7 +175,7 @@ impl Session {
         }
     }
 
-    /// Adds what a message contains that is no copy.
+    /// Adds what a message contains that is not a copy.
     fn new_message(&mut self, message: &Record<'_>, at: At) {
         match message.role.as_str() {
             "user" if self.is_scheduled || !is_typed(message) => self.builder.prompted_by_program(),
