@@ -151,7 +151,6 @@ struct Exec {
 struct Recording {
     builder: Builder,
     has_id: bool,
-    hashes: Vec<u64>,
     completed: i64,
     /// The last `error` line, until something else follows.
     last_error: Option<String>,
@@ -174,7 +173,7 @@ impl Fold for Exec {
             let has_id = record.thread_id.some().is_some();
             let id = record.thread_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
             let builder = Builder::new(&self.context, id, line.number);
-            self.recordings.push(Recording { builder, has_id, hashes: Vec::new(), completed: 0, last_error: None });
+            self.recordings.push(Recording { builder, has_id, completed: 0, last_error: None });
         }
         let Some(recording) = self.recordings.last_mut() else { return RecordKind::Known };
         // Starts and ends of turns are equal in all logs: the id is made from the other records.
@@ -182,7 +181,7 @@ impl Fold for Exec {
             recording.has_id = true;
             recording.builder.session.session_id = hashed_id(line.bytes);
         }
-        recording.hashes.push(record.hash());
+        recording.builder.recorded(record.hash());
         recording.record(&record, line, damage);
         RecordKind::Known
     }
@@ -313,7 +312,6 @@ impl Recording {
         }
         let session = &mut self.builder.session;
         session.stated_turns = (self.completed > 0).then_some(self.completed);
-        session.recording = Some(self.hashes);
         session.under_reports = session.status == Status::Incomplete;
         self.builder.finish()
     }

@@ -19,8 +19,6 @@ use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operati
 /// A process while its records are read.
 pub(super) struct Process {
     pub(super) builder: Builder,
-    /// A hash of each record.
-    pub(super) hashes: Vec<u64>,
     /// The number of the attempt that connects again.
     pub(super) reconnection: Option<i64>,
 }
