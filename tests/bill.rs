@@ -102,7 +102,7 @@ fn each_format_is_read() {
         &["0: its amount is in eur, not in US dollars"],
         &[],
     );
-    // A day without usage has an empty row, which is no line.
+    // A day without usage has an empty row, which is not a line.
     check(
         "openai-usage.csv",
         openai,
@@ -179,7 +179,7 @@ fn other_files_are_no_bills() {
     assert!(read(&directory.path().join("none")).is_err());
 }
 
-/// A count that no bill has is no count, so that no sum is out of range.
+/// A count that no bill has is not a count, so that no sum is out of range.
 #[test]
 fn counts_out_of_range_are_problems() {
     let directory = tempfile::tempdir().unwrap();

@@ -135,7 +135,7 @@ fn files_with_text_are_for_their_owner() {
     assert!(!refused.status.success() && !directory.path().join("victim").exists());
 }
 
-/// A comment of SQL is no option; an argument cannot act on a terminal or in the log of a build.
+/// A comment of SQL is not an option; an argument cannot act on a terminal or in the log of a build.
 #[test]
 fn arguments_are_shown_without_effect() {
     use std::process::Command;

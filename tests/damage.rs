@@ -445,7 +445,7 @@ fn a_change_that_keeps_the_time_is_found() {
     }
 }
 
-/// A manifest that is no JSON, or none at all, is made again from the facts.
+/// A manifest that is not JSON, or none at all, is made again from the facts.
 #[test]
 fn a_manifest_is_made_again_from_the_facts() {
     let expected = copy_of_small();

@@ -52,7 +52,7 @@ fn what_is_no_file_is_left_alone() {
     let taken = read(root);
     assert_eq!(taken.sources.iter().filter(|it| it.status == SourceStatus::Parsed).count(), 7, "{:?}", taken.sources);
     assert_eq!(taken.sources.len(), 7);
-    // The link to itself is named; it is no failure.
+    // The link to itself is named; it is not a failure.
     assert!(
         taken.errors.iter().all(|error| error.is_left_out() && error.to_string().contains("/loop")),
         "{:?}",

@@ -523,7 +523,7 @@ fn a_lake_is_read_as_an_archive_is() {
     assert!(content_of(&directory.path().join("lake-atif")) == content_of(&directory.path().join("archive-atif")));
 }
 
-/// Files of days that are out of the question are not read: here they are no parquet files any more.
+/// Files of days that are out of the question are not read: here they are not parquet files any more.
 #[test]
 fn files_of_other_days_are_not_read() {
     let directory = sample_lake();

@@ -701,7 +701,7 @@ proptest! {
         let _ = Catalog::built_in().find(provider.as_deref(), &name);
     }
 
-    /// Prefixes and suffixes that are no part of a name are removed.
+    /// Prefixes and suffixes that are not part of a name are removed.
     #[test]
     fn decorations_are_taken_off(
         entry in prop::sample::select(Catalog::built_in().entries().filter(|it| it.provider == "anthropic").collect::<Vec<_>>()),

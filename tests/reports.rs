@@ -44,7 +44,7 @@ fn dimensions() -> Vec<&'static str> {
     DIMENSIONS.iter().map(|dimension| dimension.name).chain(["label:team"]).collect()
 }
 
-/// Every report with every dimension that its rows have: the dimensions that help and documents list. Trends are no sums, so that only
+/// Every report with every dimension that its rows have: the dimensions that help and documents list. Trends are not sums, so that only
 /// their dimensions are tested here.
 fn groupings() -> Vec<(&'static Report, &'static str)> {
     static GROUPINGS: OnceLock<Vec<(&Report, &str)>> = OnceLock::new();
@@ -836,7 +836,7 @@ fn a_clean_end_costs_the_same_in_compare_and_in_the_report() {
             let theirs = rows.column("cost_per_clean_end_usd").unwrap().f64().unwrap();
             let mut known = 0;
             for (value, theirs) in rows.column(by).unwrap().str().unwrap().iter().zip(theirs.iter()) {
-                // The unknown values are no pattern.
+                // The unknown values are not a pattern.
                 let Some(value) = value.filter(|value| !value.starts_with('(')) else { continue };
                 if by == "model" && several.iter().any(|it| it.trim_matches('"') == value) {
                     continue;

@@ -25,7 +25,7 @@ fn the_requests_of_a_session_have_its_responses() {
     for (measure, expected) in [
         ("requests", 2.0),
         ("answered_rate", 1.0),
-        // 3 and 2; the summary is no step.
+        // 3 and 2; the summary is not a step.
         ("p50_steps", 3.0),
         ("p90_steps", 3.0),
         ("p50_calls", 2.0),
@@ -75,7 +75,7 @@ fn runs_of_subagents_have_their_cost_and_result() {
     assert_eq!(value("agents", "ses_2a91c*", "cost_usd"), Some(0.003));
     // Two calls have the id of the call that started it; the other one has 15 bytes.
     assert_eq!(value("agents", "ses_2a91c*", "result_bytes"), Some(52.0));
-    // A fork is no subagent.
+    // A fork is not a subagent.
     let tables = reconciled(facts(Retention::None));
     let tables: Frames = frames(&tables).unwrap().into_iter().map(|(name, frame)| (name, frame.lazy())).collect();
     let scope = Scope { only: vec![("runtime".to_owned(), "pi".to_owned())], ..Scope::default() };

@@ -204,7 +204,7 @@ fn numbers(bytes: &[u8]) -> f64 {
         .sum();
     let words = bytes.split(|it| !is_of_number(it)).filter_map(|it| std::str::from_utf8(it).ok());
     let value = |word: &str| -> f64 {
-        // What is no number as a whole, a time, counts by its digits.
+        // What is not a number as a whole, a time, counts by its digits.
         let whole = word.trim_start_matches(['-', '+']).parse::<f64>().ok();
         let parts = || word.split(|it: char| !it.is_ascii_digit()).filter_map(|it| it.parse::<f64>().ok()).sum();
         whole.map_or_else(parts, |it| it.max(0.0).ceil())
@@ -412,7 +412,7 @@ const VALUES: &[&str] = &[
     "\"../../etc/passwd\"",
 ];
 
-/// Puts `value` in the place of the `leaf`th value of a record that is no object or array.
+/// Puts `value` in the place of the `leaf`th value of a record that is not an object or array.
 fn replace_leaf(line: &mut Vec<u8>, leaf: usize, value: &str) {
     fn leaves(value: &serde_json::Value) -> usize {
         match value {

@@ -220,7 +220,7 @@ fn a_terminal_gets_numbers_for_people() {
     assert!(rows(&["--human"], None).contains(" $"));
 }
 
-/// What is not there is stated, and is no error.
+/// What is not there is stated, and is not an error.
 #[test]
 fn nothing_that_matches_is_a_sentence() {
     let directory = tempfile::tempdir().unwrap();

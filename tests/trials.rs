@@ -103,7 +103,7 @@ fn skills_count_trials_once() {
     assert_eq!(columns(&skills, &names), json!([["(none)", 24, 8, 4, 8, 4]]));
 }
 
-/// The parent of both has no log, so that they are no trial together.
+/// The parent of both has no log, so that they are not one trial.
 #[test]
 fn sessions_without_their_parent_are_trials_of_their_own() {
     let here = Here::new();

@@ -236,7 +236,7 @@ fn what_is_written_again_is_wasted_once() {
     );
 }
 
-/// Calls have equal shares of the output of their response. A failed test is no waste.
+/// Calls have equal shares of the output of their response. A failed test is not waste.
 #[test]
 fn calls_have_a_share_of_the_output() {
     let calls = |calls: Vec<Call>, second| Response { calls, ..response(second, [100, 300, 0, 0]) };
@@ -321,7 +321,7 @@ fn a_failed_session_wastes_what_follows_its_last_edit() {
     // The test checks the edit.
     assert_eq!(of(Some(false)), Some(2_000 * 3 + 100 * 15));
     assert_eq!(of(Some(true)), Some(0));
-    // An error at the end is no verdict.
+    // An error at the end is not a verdict.
     assert_eq!(of(None), None);
 }
 

@@ -83,7 +83,7 @@ fn appended_lines_and_new_files_are_read() {
     fs::create_dir(&logs).unwrap();
     let (head, last) = transcript();
     fs::write(logs.join("a.jsonl"), &head).unwrap();
-    // The command writes into the watched directory, which is no update.
+    // The command writes into the watched directory, which is not an update.
     let exec = "echo executed; date +%N > logs/time.txt; exit 3";
     let reading = ["--label", "team=a", "--content", "text", "--redact", "--model", "m", "--jobs", "2"];
     let more = ["--runtime", "pi", "--max-decompressed", "1G", "--label-from-path", "{name}.jsonl"];

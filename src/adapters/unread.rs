@@ -93,7 +93,7 @@ impl<'c> Owners<'c> {
             top.0.iter().filter(|(key, _)| ENVELOPES.contains(&key.as_ref()) || WRAPPERS.contains(&key.as_ref()));
         let inner: Vec<_> = inner.map(|(_, value)| members(*value)).collect();
         let named = std::iter::once(&top).chain(&inner).flat_map(|object| &object.0).find_map(|(key, value)| {
-            if !SESSIONS.contains(&key.as_ref()) || value.0.first() != Some(&b'"') {
+            if !SESSIONS.contains(&key.as_ref()) || !value.is_string() {
                 return None;
             }
             let id = value.text();

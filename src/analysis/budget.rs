@@ -166,7 +166,7 @@ impl MeasureBound {
     /// A bound of `MEASURE`, as the first report that has it computes it, or of `REPORT.MEASURE`. `sessions` is that of `report sessions`.
     ///
     /// # Errors
-    /// When there is no such measure, it is no amount, or the bound is not possible for it.
+    /// When there is no such measure, it is not an amount, or the bound is not possible for it.
     pub fn new(name: &str, side: Side, limit: Limit) -> Result<Self, WrongMeasure> {
         let own = OF_OWN_REPORT.iter().find(|(measure, _)| *measure == name).map(|(_, report)| *report);
         let (report, measure) = name.split_once('.').map_or((own, name), |(report, measure)| (Some(report), measure));

@@ -22,7 +22,7 @@ pub fn hash_of(line: &[u8]) -> Option<u32> {
     (line.len() >= SHORTEST && has_enough(line)).then(|| cut(XxHash3_64::oneshot(line)))
 }
 
-/// Whether a text of at least as many bytes has enough characters. Continuation bytes of UTF-8 are no characters.
+/// Whether a text of at least as many bytes has enough characters. Continuation bytes of UTF-8 are not characters.
 fn has_enough(line: &[u8]) -> bool {
     let start = line.get(..SHORTEST).unwrap_or(line);
     start.is_ascii() || line.iter().filter(|byte| **byte & 0xC0 != 0x80).take(SHORTEST).count() == SHORTEST

@@ -179,7 +179,7 @@ impl Type {
             Some(b'{') => {
                 for (key, value) in value.read::<Pairs<'_, Raw<'_>>>().0.into_iter().filter(|(key, _)| !is_data(key)) {
                     let path = if path.is_empty() { type_name(&key) } else { format!("{path}.{}", type_name(&key)) };
-                    if value.0.first() == Some(&b'"') {
+                    if value.is_string() {
                         self.add_value(&key, path, &value.text());
                     } else {
                         self.add_values(&path, value, depth + 1);

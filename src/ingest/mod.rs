@@ -47,4 +47,4 @@ pub mod verdict_files;
 pub use file_stamp::FileStamp;
 pub use options::Options;
 pub use pipeline::{FilesToRead, PathSet, Progress, ReadSummary, find, inspect, read, read_found_into, read_into};
-pub use run::{FileRead, Shapes, Sink};
+pub use run::{FileRead, Inspection, Sink};

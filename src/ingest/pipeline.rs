@@ -13,7 +13,7 @@ use twox_hash::XxHash3_64;
 use super::file_stamp::{FileStamp, hash_of_options};
 use super::options::Options;
 use super::read_file::{Finished, fingerprint_of, size};
-use super::run::{FileRead, Run, Shapes, Sink};
+use super::run::{FileRead, Inspection, Run, Sink};
 use crate::input::discover::{self, Found, discover};
 use crate::input::git_roots::GitRoots;
 use crate::input::open;
@@ -152,7 +152,7 @@ pub fn read_found_into<'a>(
         known: &known,
         emit: &emit,
         repositories: GitRoots::default(),
-        shapes: Shapes::None,
+        inspection: Inspection::None,
         spill: Some(sink),
     };
     let (mut unchanged, mut changed) = (Vec::new(), Vec::new());
@@ -192,9 +192,9 @@ fn is_unchanged(file: &Found, stamp: &FileStamp, options: &str) -> bool {
         && stamp.options == hash_of_options(&fingerprint_of(file, options))
 }
 
-/// Reads the files at and below a path as [`read`] does, and returns each with the formats that claim it and its shape, if
-/// `shapes` asks for that.
-pub fn inspect(path: &Path, options: &Options, shapes: Shapes) -> (Vec<FileRead>, Vec<discover::Error>) {
+/// Reads the files at and below a path as [`read`] does, and returns each with the formats that claim it and what `inspection`
+/// asks for.
+pub fn inspect(path: &Path, options: &Options, inspection: Inspection) -> (Vec<FileRead>, Vec<discover::Error>) {
     let (found, mut errors) = discover(&[path.to_owned()], None);
     let inspect = |file: &Found| {
         let files = Mutex::new(Vec::new());
@@ -207,7 +207,7 @@ pub fn inspect(path: &Path, options: &Options, shapes: Shapes) -> (Vec<FileRead>
             known: &|_| None,
             emit: &emit,
             repositories: GitRoots::default(),
-            shapes,
+            inspection,
             spill: None,
         };
         let finished = run.read_file(file);

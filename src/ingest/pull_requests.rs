@@ -77,7 +77,7 @@ struct Review {
 /// Reads a file.
 ///
 /// # Errors
-/// When it cannot be read, is no JSON, or contains no pull request.
+/// When it cannot be read, is not JSON, or contains no pull request.
 pub fn read(path: &Path) -> Result<PullRequests, String> {
     let named = |error: String| format!("{}: {error}", path.display());
     let bytes = open(path, Limit::Usual).map_err(|error| named(error.to_string()))?;

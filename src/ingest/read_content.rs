@@ -9,7 +9,7 @@ use super::drift::Drifts;
 use super::file_stamp::FileStamp;
 use super::place::Place;
 use super::privacy;
-use super::run::{FileRead, Run, Shapes};
+use super::run::{FileRead, Inspection, Run};
 use super::shape::Shape;
 use super::swe_bench;
 use crate::adapters::shared::repository::of_root;
@@ -135,15 +135,15 @@ impl FileJob<'_> {
             self.source.message = Some(message.to_owned());
         }
         let shape = self.is_shape_wanted().then(|| Shape::of(self.stored, self.place.path()));
-        let drift = (self.run.shapes == Shapes::Drift).then(|| Drifts::of(self.content, &self.source));
+        let drift = (self.run.inspection == Inspection::Drift).then(|| Drifts::of(self.content, &self.source));
         FileRead { source: self.source, claims, shape, drift }
     }
 
     fn is_shape_wanted(&self) -> bool {
-        match self.run.shapes {
-            Shapes::None | Shapes::Drift => false,
-            Shapes::Unrecognised => self.source.status == SourceStatus::Unrecognised,
-            Shapes::All => true,
+        match self.run.inspection {
+            Inspection::None | Inspection::Drift => false,
+            Inspection::UnrecognisedShapes => self.source.status == SourceStatus::Unrecognised,
+            Inspection::Shapes => true,
         }
     }
 

@@ -38,22 +38,22 @@ pub struct FileRead {
     pub source: Source,
     /// The formats that claim it, the likeliest first.
     pub claims: Claims,
-    /// Its shape, if `Run::shapes` asks for it.
+    /// Its shape, if `Run::inspection` asks for it.
     pub shape: Option<Shape>,
-    /// What its adapter does not know, if `Run::shapes` asks for it.
+    /// What its adapter does not know, if `Run::inspection` asks for it.
     pub drift: Option<Drifts>,
 }
 
-/// The files whose shapes are wanted.
+/// What a run finds out about its files besides their sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shapes {
-    /// None.
+pub enum Inspection {
+    /// Nothing.
     None,
-    /// Those that no format matches.
-    Unrecognised,
-    /// All.
-    All,
-    /// None, but what the adapters do not know of each file.
+    /// The shapes of files that no format matches.
+    UnrecognisedShapes,
+    /// The shapes of all files.
+    Shapes,
+    /// What the adapters do not know of each file.
     Drift,
 }
 
@@ -79,8 +79,8 @@ pub struct Run<'a> {
     pub known: &'a (dyn Fn(&str) -> Option<FileStamp> + Sync),
     /// Takes each file that was read.
     pub emit: &'a (dyn Fn(FileRead) + Sync),
-    /// Whose shapes are wanted.
-    pub shapes: Shapes,
+    /// What to find out besides the sessions.
+    pub inspection: Inspection,
     /// The repositories around working directories on this machine.
     pub repositories: GitRoots,
     /// Stores sessions of files that are still being read; `None` keeps them in memory.

@@ -35,7 +35,7 @@ pub struct Shape {
     /// JSON objects and other JSON values, of which at most `MAX_RECORDS` were examined.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<usize>,
-    /// Lines that are no JSON.
+    /// Lines that are not JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_lines: Option<usize>,
     /// The types of each key, by its path from the record.

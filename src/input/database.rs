@@ -99,7 +99,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 /// Reads the database at `path`, or one whose `bytes` came from a pipe or were compressed.
 ///
 /// # Errors
-/// When no row can be read, or they are more than the budget. A database that is damaged only in part is no error: see
+/// When no row can be read, or they are more than the budget. A database that is damaged only in part is not an error: see
 /// [`Rows::lost`].
 pub fn read(path: Option<&Path>, bytes: &[u8], tables: &'static [Table], budget: &Budget) -> Result<Rows, String> {
     let Some(path) = path else { return read_bytes(bytes, &[], tables, budget) };

@@ -17,7 +17,7 @@ pub use super::decompress::{Budget, CUT, Limit, decompressed, open_member};
 ///
 /// # Errors
 /// When it is not a regular file, cannot be opened or read, or decompresses to more than the limit. A compressed file that is
-/// damaged is no error: see [`FileContent::truncated`].
+/// damaged is not an error: see [`FileContent::truncated`].
 pub fn open(path: &Path, limit: Limit) -> io::Result<FileContent<'static>> {
     let mut file = open_file(path)?;
     let metadata = file.metadata()?;

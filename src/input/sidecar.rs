@@ -51,56 +51,43 @@ pub struct Sidecar {
 
 /// A judgement in a sidecar: an object, or only whether the task was solved.
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Judgement<'a> {
-    #[serde(borrow)]
     task: Text<'a>,
-    #[serde(borrow)]
     trial: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
     passed: Flag,
     score: Number,
-    #[serde(borrow)]
     judge: Text<'a>,
     #[serde(alias = "judged_at")]
     judged_at: When,
-    #[serde(borrow)]
     message: Text<'a>,
 }
 
 /// A sidecar as it is written.
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct File<'a> {
-    #[serde(borrow)]
     runtime: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
     exit_code: Number,
     started_at: When,
     ended_at: When,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     host: Text<'a>,
-    #[serde(borrow, alias = "user_name", alias = "userName")]
+    #[serde(alias = "user_name", alias = "userName")]
     user: Text<'a>,
-    #[serde(borrow)]
     repository: Text<'a>,
-    #[serde(borrow)]
     labels: Pairs<'a, Raw<'a>>,
-    #[serde(borrow, alias = "verdicts")]
+    #[serde(alias = "verdicts")]
     verdict: Raw<'a>,
-    #[serde(borrow)]
     agent_type: Text<'a>,
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
 }
 
 /// The judgements in a value: one, or a list of them.
 fn verdicts_of(value: Raw<'_>) -> Vec<Verdict> {
-    let values: Vec<Raw<'_>> = if value.0.first() == Some(&b'[') { value.read() } else { vec![value] };
+    let values: Vec<Raw<'_>> = if value.is_list() { value.read() } else { vec![value] };
     let verdict = |value: Raw<'_>| {
         let stated = match value.0.first() {
             Some(b'{') => value.read(),
@@ -151,7 +138,7 @@ impl Sidecar {
         if json::from_slice::<File<'_>>(text).is_ok() {
             return None;
         }
-        // What is no object is that of another program.
+        // A value that is not an object was written by another program.
         let parsed = serde_json::from_slice::<IgnoredAny>(text);
         parsed.err().map(|error| format!("it is a sidecar, and no JSON: {error}"))
     }

@@ -10,7 +10,7 @@ pub(super) struct Utf8<I> {
 }
 
 impl Utf8<()> {
-    /// Decodes a text that begins with a byte order mark, which is left out. What is no character becomes U+FFFD.
+    /// Decodes a text that begins with a byte order mark, which is left out. What is not a character becomes U+FFFD.
     pub(super) fn of(text: &[u8]) -> Utf8<impl Iterator<Item = char>> {
         let unit = if text.starts_with(&[0xff, 0xfe]) { u16::from_le_bytes } else { u16::from_be_bytes };
         let units = text.chunks_exact(2).skip(1).filter_map(move |bytes| Some(unit(bytes.try_into().ok()?)));

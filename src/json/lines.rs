@@ -30,6 +30,13 @@ pub struct Line<'a> {
     pub bytes: &'a [u8],
 }
 
+impl Line<'_> {
+    /// The physical line where it ends: that of a document may be far after the first.
+    pub fn last_number(&self) -> i64 {
+        self.number + count_newlines(self.bytes)
+    }
+}
+
 /// The records of a log, in order. Blank lines and runs of NUL are skipped.
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {
@@ -70,7 +77,7 @@ impl<'a> Lines<'a> {
         self.number - 1 + count_newlines(rest) + i64::from(is_cut)
     }
 
-    /// The bytes that were not read, for logs that are no JSON, and the number of their first line.
+    /// The bytes that were not read, for logs that are not JSON, and the number of their first line.
     pub fn rest(&self) -> (&'a [u8], i64) {
         (self.bytes.get(self.at..).unwrap_or_default(), self.number)
     }

@@ -39,6 +39,26 @@ impl<'a> Raw<'a> {
         self.0.is_empty() || self.0 == b"null"
     }
 
+    /// Whether the value is a list.
+    pub const fn is_list(self) -> bool {
+        matches!(self.0, [b'[', ..])
+    }
+
+    /// Whether the value is an object.
+    pub const fn is_object(self) -> bool {
+        matches!(self.0, [b'{', ..])
+    }
+
+    /// Whether the value is a string.
+    pub const fn is_string(self) -> bool {
+        matches!(self.0, [b'"', ..])
+    }
+
+    /// Whether the bytes of the value contain `text`, whose escapes are those of JSON.
+    pub fn contains(self, text: &str) -> bool {
+        memchr::memmem::find(self.0, text.as_bytes()).is_some()
+    }
+
     /// The value parsed as `T`; the default of `T` if it is absent or cannot be parsed.
     pub fn read<T: Deserialize<'a> + Default>(self) -> T {
         if self.0.is_empty() { T::default() } else { from_slice(self.0).unwrap_or_default() }
@@ -46,7 +66,7 @@ impl<'a> Raw<'a> {
 
     /// The text of a string without quotes and escapes, or the bytes of any other value.
     pub fn text(self) -> Cow<'a, str> {
-        if self.0.first() == Some(&b'"')
+        if self.is_string()
             && let Ok(text) = Reader::new(self.0).string()
         {
             return text;
@@ -198,7 +218,7 @@ impl<'a> LazyText<'a> {
 impl<'de: 'a, 'a> Deserialize<'de> for LazyText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Raw::deserialize(deserializer)?;
-        Ok(Self::of(if raw.0.first() == Some(&b'"') { raw } else { Raw::default() }))
+        Ok(Self::of(if raw.is_string() { raw } else { Raw::default() }))
     }
 }
 

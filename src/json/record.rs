@@ -36,7 +36,7 @@ use crate::json::reader::Reader;
 /// }
 /// ```
 ///
-/// A field whose member is absent, or whose record is no object, has its default value.
+/// A field whose member is absent, or whose record is not an object, has its default value.
 macro_rules! record {
     (
         $(#[$meta:meta])*

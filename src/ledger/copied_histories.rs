@@ -210,6 +210,7 @@ fn without_rows(session: SessionResult) -> SessionResult {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::part::key_of;
     use crate::model::id_hash::IdHash;
     use crate::model::session::{Identity, ToolCall};
 
@@ -222,14 +223,13 @@ mod tests {
             is_copied_history,
             ..SessionResult::default()
         };
-        SessionPart { source, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(source, session)
     }
 
     fn sessions(parts: impl IntoIterator<Item = SessionPart>) -> Sessions {
         let mut sessions = Sessions::new();
         for part in parts {
-            let key = (part.session.runtime.to_string(), part.session.session_id.clone());
-            sessions.entry(key).or_default().push(part);
+            sessions.entry(key_of(&part.session)).or_default().push(part);
         }
         sessions
     }

@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(costs(rows(None)), [Some(3.0), Some(6.0), Some(3.0)]);
         assert_eq!(costs(rows(Some(0.24))), [Some(6.0), Some(12.0), Some(6.0)]);
         assert_eq!(costs(rows(Some(0.0))), [Some(3.0), Some(6.0), Some(3.0)]);
-        // A 0 is no cost of unknown tokens.
+        // A 0 is not a cost of unknown tokens.
         let unknown = || {
             let mut row = row(0, Some(0.0), None, Grain::Turn);
             row.turn.tokens = Tokens::UNKNOWN.into();

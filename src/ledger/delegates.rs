@@ -149,6 +149,7 @@ pub(super) fn remove_covered(parts: &mut [SessionPart], provider: &Symbol, respo
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::part::key_of;
     use crate::model::session::{Tokens, Turn};
 
     fn session(runtime: &'static str, id: &str, turns: &[(i64, &str)]) -> SessionResult {
@@ -173,9 +174,7 @@ mod tests {
         let index = SessionResult { delegates: vec![("x-cli".into(), "i".to_owned())], ..session("outer", "o", &[]) };
         let mut sessions = Sessions::new();
         for session in [session("outer", "o", outer), index, session("inner", "i", inner)] {
-            let key = (session.runtime.clone().into_owned(), session.session_id.clone());
-            let part = SessionPart { source: 0, session, transferred_to: None, is_supplement: false };
-            sessions.entry(key).or_default().push(part);
+            sessions.entry(key_of(&session)).or_default().push(SessionPart::new(0, session));
         }
         let delegates = take_delegates(&mut sessions);
         defer_to_delegates(&mut sessions, &delegates);

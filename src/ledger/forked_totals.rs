@@ -130,7 +130,7 @@ impl<'s> StatedBySessions<'s> {
         let restored = |(part, total): (&SessionPart, &Total)| {
             let names = if is_running(total) { names_before(total) } else { Vec::new() };
             let is_own = |name: &u64| self.0.get(name).into_iter().flatten().any(|stated| stated.session == key);
-            // A total that goes on from one of its own session is no fork.
+            // A total that goes on from one of its own session is not a fork.
             if names.is_empty() || names.iter().any(is_own) {
                 return None;
             }

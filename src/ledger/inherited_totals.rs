@@ -122,12 +122,7 @@ mod tests {
                 ..SessionResult::default()
             };
             let settings = SessionResult { totals: vec![total], ..SessionResult::default() };
-            let parts = [log, settings].map(|session| SessionPart {
-                source: 0,
-                session,
-                transferred_to: None,
-                is_supplement: false,
-            });
+            let parts = [log, settings].map(|session| SessionPart::new(0, session));
             sessions.insert(("r".to_owned(), heir.id.to_owned()), parts.into());
         }
         subtract_inherited_totals(&mut sessions);

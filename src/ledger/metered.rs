@@ -219,7 +219,7 @@ mod tests {
     fn part(capabilities: Capabilities, turns: impl IntoIterator<Item = Box<Turn>>) -> SessionPart {
         let turns = turns.into_iter().collect();
         let session = SessionResult { capabilities, turns, under_reports: true, ..SessionResult::default() };
-        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(0, session)
     }
 
     fn names(part: &SessionPart) -> Vec<&Identity> {

@@ -156,7 +156,7 @@ mod tests {
             prompts: [Identity::Global("prompt".into())].into(),
             ..SessionResult::default()
         };
-        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(0, session)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use super::part::SessionKey;
+use super::part::{SessionKey, key_of};
 use crate::model::session::{EventKind, SessionResult};
 use crate::model::tables::{SessionRow, Tables};
 
@@ -26,7 +26,7 @@ pub(super) fn link_children(tables: &mut Tables, renamed: &HashMap<SessionKey, S
     count_missing(tables, named);
     for row in &mut tables.sessions {
         let session = &mut row.session;
-        let key = (session.runtime.clone().into_owned(), session.session_id.clone());
+        let key = key_of(session);
         if let Some(parent) = &mut session.parent_session_id
             && let Some((_, new_id)) = renamed.get(&(key.0.clone(), parent.clone()))
         {
@@ -42,10 +42,7 @@ pub(super) fn link_children(tables: &mut Tables, renamed: &HashMap<SessionKey, S
 /// the session that names it.
 fn count_missing(tables: &mut Tables, mut named: Vec<(usize, SessionKey)>) {
     let keys: HashSet<SessionKey> = named.iter().map(|(_, key)| key.clone()).collect();
-    let is_named = |session: &SessionResult| {
-        let key = (session.runtime.clone().into_owned(), session.session_id.clone());
-        keys.get(&key).cloned()
-    };
+    let is_named = |session: &SessionResult| keys.get(&key_of(session)).cloned();
     let with_logs: HashSet<SessionKey> = tables.sessions.iter().filter_map(|row| is_named(&row.session)).collect();
     named.retain(|(_, key)| !with_logs.contains(key));
     if named.is_empty() {
@@ -99,7 +96,8 @@ mod tests {
         let parents: Vec<_> = tables.sessions.iter().map(|row| row.session.parent_session_id.as_deref()).collect();
         assert_eq!(parents, [None, Some("s1"), Some("s1"), Some("s3")]);
     }
-    /// An agent has its own log, responses in the log of its parent, or no log: then it is missing. An id of a call is no agent's.
+    /// An agent has its own log, responses in the log of its parent, or no log: then it is missing. The id of a call is not that of an
+    /// agent.
     #[test]
     fn agents_without_responses_are_missing() {
         let session = |id: &str| SessionRow {

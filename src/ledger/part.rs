@@ -27,11 +27,21 @@ pub(super) struct SessionPart {
 }
 
 impl SessionPart {
+    /// What the file `source` contains of a session, with all of its rows.
+    pub const fn new(source: usize, session: SessionResult) -> Self {
+        Self { source, session, transferred_to: None, is_supplement: false }
+    }
+
     pub fn row_count(&self) -> usize {
         let Self { session, .. } = self;
         let rows = session.turns.len() + session.tool_calls.len() + session.events.len();
         rows + session.totals.len() + session.prompts.len() + session.answers.len()
     }
+}
+
+/// The key of a session.
+pub(super) fn key_of(session: &SessionResult) -> SessionKey {
+    (session.runtime.to_string(), session.session_id.clone())
 }
 
 /// Takes the sessions out of all files. Of a copied file only the facts remain: a file next to it may add to them.
@@ -42,9 +52,9 @@ pub(super) fn group_by_session(sources: &mut [Source]) -> Sessions {
         let ids: BTreeSet<&str> = source.sessions.iter().map(|session| &*session.session_id).collect();
         source.session_count = ids.len();
         for session in mem::take(&mut source.sessions) {
-            let key = (session.runtime.clone().into_owned(), session.session_id.clone());
+            let key = key_of(&session);
             let (session, transferred_to) = if is_copy { (facts_only(session), Some(index)) } else { (session, None) };
-            let part = SessionPart { source: index, session, transferred_to, is_supplement: false };
+            let part = SessionPart { transferred_to, ..SessionPart::new(index, session) };
             sessions.entry(key).or_default().push(part);
         }
     }
@@ -141,11 +151,10 @@ mod tests {
     #[test]
     fn a_prompt_is_a_message_that_a_human_typed() {
         let identity = |text: &str| Identity::Session(text.into());
-        let part = |session| SessionPart { source: 0, session, transferred_to: None, is_supplement: false };
         let asked = ["m1", "m2"].map(|message| (message.to_owned(), identity(message)));
         let messages = SessionResult { prompt_candidates: asked.into(), ..SessionResult::default() };
         let texts = SessionResult { typed_message_ids: ["m2".to_owned()].into(), ..SessionResult::default() };
-        let mut parts = [part(messages), part(texts)];
+        let mut parts = [messages, texts].map(|session| SessionPart::new(0, session));
         resolve_prompts(&mut parts);
         assert_eq!(parts.map(|part| part.session.prompts), [[identity("m2")].into(), BTreeSet::new()]);
     }

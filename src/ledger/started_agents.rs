@@ -146,6 +146,7 @@ impl Spent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::part::key_of;
     use crate::model::delegation::Delegation;
     use crate::model::session::{ModelTotal, SessionResult};
 
@@ -186,9 +187,7 @@ mod tests {
         outer.totals = vec![Total { models: vec![ModelTotal { tokens, ..ModelTotal::default() }], ..Total::default() }];
         let mut sessions = Sessions::new();
         for session in inner.iter().cloned().chain([outer]) {
-            let key = (session.runtime.to_string(), session.session_id.clone());
-            let part = SessionPart { source: 0, session, transferred_to: None, is_supplement: false };
-            sessions.entry(key).or_default().push(part);
+            sessions.entry(key_of(&session)).or_default().push(SessionPart::new(0, session));
         }
         defer_to_started_agents(&mut sessions);
         let parts = sessions.remove(&("outer".to_owned(), "o".to_owned())).unwrap_or_default();
@@ -251,11 +250,11 @@ mod tests {
             let tokens = Tokens { input: Some(input), ..Tokens::UNKNOWN };
             let models = vec![ModelTotal { tokens, ..ModelTotal::default() }];
             outer.totals = vec![Total { models, ..Total::default() }];
-            SessionPart { source: 0, session: outer, transferred_to: None, is_supplement: false }
+            SessionPart::new(0, outer)
         };
         let key = |runtime: &str| (runtime.to_owned(), "o".to_owned());
         let agent = session("agent", "o", &[(5, 9), (25, 9)]);
-        let agent = SessionPart { source: 0, session: agent, transferred_to: None, is_supplement: false };
+        let agent = SessionPart::new(0, agent);
         // The backup, the database, and an export without turns.
         let parts = vec![part(&[(10, 4)], 104), part(&[(10, 4), (30, 2), (50, 1)], 107), part(&[], 107)];
         let mut sessions: Sessions = [(key("agent"), vec![agent]), (key("outer"), parts)].into();

@@ -145,7 +145,7 @@ mod tests {
             totals: totals.iter().map(|(key, input)| total(key, *input)).collect(),
             ..SessionResult::default()
         };
-        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(0, session)
     }
 
     /// What remains of the totals of a session with these sums, beside these sessions of subagents, and whether it is disputed.

@@ -20,7 +20,7 @@ pub enum CallStatus {
     Denied,
     /// It succeeded.
     Ok,
-    /// It never ran, because another call failed or the user interrupted the response. It is no error.
+    /// It never ran, because another call failed or the user interrupted the response. It is not an error.
     Cancelled,
 }
 

@@ -22,3 +22,18 @@ pub struct Table {
     /// Whether a database of the format may lack it.
     pub is_optional: bool,
 }
+
+impl Table {
+    /// A table without contents: the fields that a declaration leaves out have the values of most tables.
+    pub const PLAIN: Self = Self {
+        name: "",
+        key: "",
+        needs: &[],
+        columns: &[],
+        json: &[],
+        order: "",
+        below: &[],
+        is_inside: false,
+        is_optional: false,
+    };
+}

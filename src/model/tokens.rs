@@ -49,6 +49,12 @@ impl Tokens {
         self.total() == Some(0)
     }
 
+    /// The counts; unknown if [`Self::is_all_zero`], for logs that write 0 for a count that they do not know.
+    #[must_use]
+    pub fn unless_all_zero(self) -> Self {
+        if self.is_all_zero() { Self::UNKNOWN } else { self }
+    }
+
     /// Whether no count is larger than that of the whole. Unknown counts are taken as 0.
     pub fn fits(self, whole: Self) -> bool {
         self.kinds().into_iter().zip(whole.kinds()).all(|(part, whole)| part.unwrap_or(0) <= whole.unwrap_or(0))

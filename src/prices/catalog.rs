@@ -65,7 +65,7 @@ fn head(line: &str) -> (&str, impl Iterator<Item = &str>) {
 
 static BUILT_IN: &str = include_str!("catalog.jsonl");
 
-/// A longer name is no model's. The removal of parts takes time with the square of the length.
+/// A longer name is not a model's. The removal of parts takes time with the square of the length.
 pub(super) const LONGEST_NAME: usize = 512;
 
 impl Catalog {

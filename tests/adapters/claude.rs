@@ -397,7 +397,7 @@ fn an_error_of_a_stream_is_one_event() {
         assert_eq!(tables.sessions[0].session.error_kind, Some(kind), "{class}");
         let codes: Vec<_> = tables.events.iter().map(|row| row.event.code.as_deref()).collect();
         assert_eq!(codes, [Some(class)]);
-        // Without the line, the result is the event. That it calls itself a success is no code.
+        // Without the line, the result is the event. That it calls itself a success is not a code.
         let tables = tables_of(&[&lines[1..]]);
         let codes: Vec<_> = tables.events.iter().map(|row| row.event.code.as_deref()).collect();
         assert_eq!(codes, [None]);
@@ -581,7 +581,7 @@ fn an_interruption_is_no_error() {
     assert_eq!((tables.sessions[0].session.status, tables.events[0].event.kind), (Status::Error, EventKind::Error));
 }
 
-/// An inference profile is no name of a model: the result states the model, and who served it.
+/// An inference profile is not a name of a model: the result states the model, and who served it.
 #[test]
 fn a_result_names_the_model_of_an_inference_profile() {
     const PROFILE: &str = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc123";

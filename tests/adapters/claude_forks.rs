@@ -127,7 +127,7 @@ fn a_fork_counts_what_it_adds_to_the_total_of_its_parent() {
     }
 }
 
-/// Equal requests of several sessions are no forks, nor are sessions whose totals begin at 0.
+/// Equal requests of several sessions are not forks, nor are sessions whose totals begin at 0.
 #[test]
 fn equal_runs_are_no_forks() {
     let twice = [result("a", A, &[A]), result("b", A, &[A])];

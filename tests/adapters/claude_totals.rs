@@ -270,7 +270,7 @@ fn a_process_goes_on_from_the_latest_one() {
     assert_eq!(counts(&tables(&[logs.join("\n")])), (Some(215), Some(95)));
 }
 
-/// A later process that spent less is no earlier state of one that spent more.
+/// A later process that spent less is not an earlier state of one that spent more.
 #[test]
 fn a_later_process_is_not_contained_in_an_earlier_one() {
     let large = |day| dated("a", day, (100, 40), &[("m", 200, 90), ("h", 900, 20)]);

@@ -335,7 +335,7 @@ fn priced(lines: &[String]) -> Tables {
     tables
 }
 
-/// A credit is a cent. A 0 is no cost: these requests are not billed in credits.
+/// A credit is a cent. A 0 is not a cost: these requests are not billed in credits.
 #[test]
 fn credits_are_reported_costs() {
     let (a, b) = ("claude-sonnet-4.6", "gpt-5.4-mini");
@@ -436,14 +436,14 @@ fn credits_in_several_logs_count_once() {
         assert_eq!(of(&[&recording, log, &store]), Some(30.0));
     }
     assert_eq!((of(&[&recording]), of(&[&store])), (None, Some(30.0)));
-    // The store of a version without costs: a cost of no request is no row beside them.
+    // The store of a version without costs: a cost of no request is not a row beside them.
     let computed = of(&[&in_store([None, None])]);
     assert!(computed.is_some_and(|cost| cost < 30.0));
     assert_eq!(of(&[&killed, &in_store([None, None])]), computed);
     assert_eq!(of(&[&recording, &cut]), None);
 }
 
-/// The autopilot stops at the limit of credits that the user set, which is no interruption.
+/// The autopilot stops at the limit of credits that the user set, which is not an interruption.
 #[test]
 fn a_limit_of_credits_is_an_error() {
     for (reason, status, kind, expected) in [
@@ -508,7 +508,7 @@ fn a_total_is_divided_between_agents() {
     let tables = priced(&log(&[&[end], &later[..], &[next]].concat()));
     assert_eq!(rows(&tables), [(None, Some(1000), Some(0)), (explore(), Some(2500), Some(0))]);
     assert_eq!((counts(&tables)[0], cents(&tables).0), (Some(3500), Some(7.0)));
-    // Parts that are no parts of the whole do not divide it.
+    // Parts that are not parts of the whole do not divide it.
     let wrong = shutdown_of_agents(3, (1000, 50), (2000, 70), credits).replacen(
         "\"inputTokens\":2000",
         "\"inputTokens\":9000",

@@ -122,7 +122,7 @@ fn a_recording_beside_its_session_adds_nothing() {
     }
 }
 
-/// Of two runs in one file, the second total is smaller: it is no running total, so that the largest one is not all.
+/// Of two runs in one file, the second total is smaller: it is not a running total, so that the largest one is not all.
 #[test]
 fn a_total_that_falls_is_no_running_total() {
     let log = |tokens: [i64; 2]| {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{sessions_at, tables};
 
-/// A prompt that was stopped before its first step has no response: it is no turn.
+/// A prompt that was stopped before its first step has no response: it is not a turn.
 #[test]
 fn a_prompt_without_a_step_is_no_turn() {
     let record = |second: u32, kind: &str, payload: &str| {
@@ -26,7 +26,7 @@ fn a_prompt_without_a_step_is_no_turn() {
     assert_eq!((session.turns, session.user_turns, session.tokens.input), (Some(1), Some(2), Some(7)));
 }
 
-/// Some providers state no usage. Other records of the type, without an id, are no responses.
+/// Some providers state no usage. Other records of the type, without an id, are not responses.
 #[test]
 fn a_response_without_usage_is_a_turn_of_unknown_tokens() {
     let record = |second: u32, kind: &str, payload: &str| {

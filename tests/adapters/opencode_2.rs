@@ -95,7 +95,7 @@ fn sums_of_a_session_add_what_no_message_has() {
     }
     let found = tables(&[log(&cut)]);
     assert_eq!((spent(&found, "ses_a1").0, found.sessions[0].usage), (SUMS, Usage::LowerBound));
-    // Equal sums, of whatever order, are no row.
+    // Equal sums, of whatever order, are not a row.
     let equal = [
         row("ses_a1", 0, [6, 33, 9], 0.6),
         response("ses_a1", "msg_2", 1, [1, 11, 2], 0.1),

@@ -125,7 +125,7 @@ fn turns_of_a_cli_backend_count_in_its_own_log() {
     assert_eq!(inputs(&[&claude, &index]), once[..1]);
 }
 
-/// Heartbeats, jobs and other texts that openclaw writes are no prompts of a human. pi writes no such texts.
+/// Heartbeats, jobs and other texts that openclaw writes are not prompts of a human. pi writes no such texts.
 #[test]
 fn openclaw_s_own_prompts_are_not_typed() {
     let prompts = |cwd: &str| {
@@ -435,7 +435,7 @@ fn system_messages_state_instructions_and_tools() {
     assert_eq!(tools, ["bash", "read"]);
 }
 
-/// The provider answers later: the message is no response, and no end.
+/// The provider answers later: the message is neither a response nor an end.
 #[test]
 fn a_deferred_request_is_no_response() {
     let deferred = |usage: &str| {

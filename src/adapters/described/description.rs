@@ -119,7 +119,7 @@ pub enum SessionFrom {
     File,
     /// If no record has it, it is the name of the directory.
     Directory,
-    /// It is a hash of the directory's name and the value at `session`. That value is no id, but all records of the session have it.
+    /// It is a hash of the directory's name and the value at `session`. That value is not an id, but all records of the session have it.
     /// An example is the first message, where each request is logged with all messages before it.
     Hash,
 }
@@ -149,7 +149,7 @@ pub struct Facts {
     pub exit_code: &'static str,
     /// How it ended.
     pub status: &'static str,
-    /// The values of `status` for success, for failure, and for an end by the user. Other values are no end.
+    /// The values of `status` for success, for failure, and for an end by the user. Other values are not an end.
     pub success: &'static [&'static str],
     /// See `success`.
     pub error: &'static [&'static str],

@@ -2,29 +2,21 @@
 
 use std::borrow::Cow;
 
-use foldhash::{HashMap, HashMapExt as _};
-use serde::Deserialize;
-
 use super::description::{Calls, Compaction, Description, Facts, IdScope, OwnFacts, Results, TokenPaths};
 use super::path::Place;
 use crate::adapters::engine::{Context, Probe, RecordErrors};
 use crate::adapters::shared::at::At;
+use crate::adapters::shared::blocks::text_of;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::ids::counts_name;
 use crate::adapters::shared::tools::category_among;
 use crate::adapters::shared::usage::{Included, uncached};
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Number, Text, TextOrBlocks};
+use crate::json::fields::{Count, Flag, Number};
 use crate::model::session::{
     CallStatus, Capabilities, Cost, EventKind, Identity, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind,
 };
-
-/// A block of text.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Block<'a> {
-    text: Text<'a>,
-}
+use foldhash::{HashMap, HashMapExt as _};
 
 /// A record of a description.
 #[derive(Clone, Copy)]
@@ -258,8 +250,7 @@ impl Session {
         // The same counts at the same time are a copy.
         let identity = match (&id, time) {
             (Some(id), _) if has_global_id => {
-                let tokens = if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens };
-                Identity::Global(format!("{id} {}", counts_name(tokens)).into())
+                Identity::Global(format!("{id} {}", counts_name(tokens.unless_all_zero())).into())
             }
             (Some(id), _) => session_name(id),
             (None, Some(time)) => session_name(&format!("{} {}", time.micros(), counts_name(tokens))),
@@ -305,7 +296,7 @@ impl Session {
             let logged = element.raw(calls.arguments);
             let text = match calls.arguments_form {
                 Some(form) => Some(Cow::Owned(form(logged))),
-                None => (logged.0.first() == Some(&b'"')).then(|| logged.text()),
+                None => logged.is_string().then(|| logged.text()),
             };
             let arguments = text.as_ref().map_or(logged, |text| Raw(text.as_bytes()));
             let index = self.builder.call_of(turn, &id, &name, arguments, record.at);
@@ -420,7 +411,7 @@ impl Session {
 
 /// The tool of the call with this id, which an element of a request's list names. The elements are in the reverse order.
 fn name_in_list<'a>(elements: &[Raw<'a>], results: &Results, id: &str) -> Option<Cow<'a, str>> {
-    let has_id = |raw: &&Raw<'a>| memchr::memmem::find(raw.0, id.as_bytes()).is_some();
+    let has_id = |raw: &&Raw<'a>| raw.contains(id);
     elements.iter().filter(has_id).find_map(|raw| {
         let element = Probe::new(raw.0, "")?;
         let element = Place::of(&element);
@@ -461,11 +452,5 @@ fn tokens_of(
 
 /// The strings at a path, and the texts of its blocks.
 fn words(place: Place<'_, '_>, path: &str) -> String {
-    let mut words = String::new();
-    for raw in place.values(path) {
-        let content: TextOrBlocks<'_, Block<'_>> = raw.read();
-        words.push_str(content.text.as_deref().unwrap_or_default());
-        content.blocks.iter().for_each(|block| words.push_str(block.text.as_str()));
-    }
-    words
+    place.values(path).into_iter().map(text_of).collect()
 }

@@ -79,6 +79,11 @@ impl<'a> Probe<'a> {
         keys.iter().all(|it| self.has(it))
     }
 
+    /// Whether the value of a key is a list.
+    pub fn is_list(&self, key: &str) -> bool {
+        self.raw(key).is_list()
+    }
+
     /// Whether it has values, and each of them is an object with all of the keys.
     pub fn is_map_of(&self, keys: &[&str]) -> bool {
         let is_entry = |raw: Raw<'_>| Probe::new(raw.0, "").is_some_and(|entry| entry.has_all(keys));
@@ -88,7 +93,7 @@ impl<'a> Probe<'a> {
     /// The string of a key; empty if the value is not a string.
     pub fn text(&self, key: &str) -> Cow<'a, str> {
         let raw = self.raw(key);
-        if raw.0.first() == Some(&b'"') { raw.text() } else { Cow::Borrowed("") }
+        if raw.is_string() { raw.text() } else { Cow::Borrowed("") }
     }
 
     /// The object of a key; one without keys if the value is not an object.

@@ -31,7 +31,7 @@ pub(crate) trait TextFold: Send + 'static {
 pub(crate) fn fold_text<'a, F: TextFold>(context: &Context, input: LoopInput<'a>) -> Box<dyn RecordLoop<'a> + 'a> {
     let (bytes, number) = match input.lines {
         LineSource::Log(lines) => lines.rest(),
-        // A record of another log is no text.
+        // A record of another log is not text.
         LineSource::Unknown(_) => (&[][..], 1),
     };
     Box::new(TextLoop { state: F::new(context), bytes, number, records: 0 })

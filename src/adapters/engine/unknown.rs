@@ -88,7 +88,7 @@ pub(crate) fn unknown_type(line: Line<'_>) -> UnknownType {
 }
 
 pub(crate) fn members(value: Raw<'_>) -> Pairs<'_, Raw<'_>> {
-    if value.0.first() == Some(&b'{') { from_slice(value.0).unwrap_or_default() } else { Pairs::default() }
+    if value.is_object() { from_slice(value.0).unwrap_or_default() } else { Pairs::default() }
 }
 
 /// What the members of an object are, by the name of the object.
@@ -126,7 +126,7 @@ fn examine(value: Raw<'_>, around: Around, depth: usize, contents: &mut Contents
 /// The member that an object with a `key` and a `value` describes. Numbers of 64 bits are written as texts.
 fn key_and_value<'a>(members: &Pairs<'a, Raw<'a>>) -> Option<(Cow<'a, str>, Raw<'a>)> {
     let member = |name: &str| members.0.iter().find(|(key, _)| key == name).map(|(_, value)| *value);
-    let key = member("key").filter(|key| key.0.first() == Some(&b'"'))?;
+    let key = member("key").filter(|key| key.is_string())?;
     let (kind, value) = self::members(member("value")?).0.into_iter().next()?;
     let is_number = matches!(kind.as_ref(), "intValue" | "doubleValue");
     let digits = value.0.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).filter(|_| is_number);

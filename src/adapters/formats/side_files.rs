@@ -158,7 +158,7 @@ fn is_of_harbor(probe: &Probe<'_>) -> bool {
 /// The description of a checkpoint, or of one of its sessions, which repeats the tokens of the transcript beside it.
 fn is_of_entire(probe: &Probe<'_>) -> bool {
     let is_session = || probe.has("session_id") && (probe.has("token_usage") || probe.has("strategy"));
-    let is_checkpoint = || probe.raw("sessions").0.first() == Some(&b'[');
+    let is_checkpoint = || probe.is_list("sessions");
     probe.has("checkpoint_id") && (is_session() || is_checkpoint())
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::json::Raw;
-use crate::json::fields::{Flag, Text};
+use crate::json::fields::{Flag, Text, TextOrBlocks};
 
 /// A content block of Anthropic's API: a text, the call of a tool, or its result.
 #[derive(Debug, Default, Deserialize)]
@@ -27,4 +27,32 @@ pub struct Block<'a> {
 #[serde(default, bound(deserialize = "'de: 'a"))]
 pub struct TextBlock<'a> {
     pub text: Text<'a>,
+}
+
+/// The text of a content that is a string, or the texts of its blocks. Empty for any other value.
+pub fn text_of(content: Raw<'_>) -> String {
+    let content: TextOrBlocks<'_, TextBlock<'_>> = content.read();
+    content.joined(|block| block.text.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_content_is_a_string_or_that_of_blocks() {
+        for (content, text) in [
+            (r#""a\nb""#, "a\nb"),
+            (r#"[{"type":"text","text":"a"},{"type":"image"},{"text":"b"}]"#, "ab"),
+            (r#"{"text":"a"}"#, "a"),
+            (r#"{"other":"a"}"#, ""),
+            ("7", ""),
+            ("null", ""),
+            ("", ""),
+            // JSON has no such escape.
+            (r#""\q""#, ""),
+        ] {
+            assert_eq!(text_of(Raw(content.as_bytes())), text, "{content}");
+        }
+    }
 }

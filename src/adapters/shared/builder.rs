@@ -410,6 +410,11 @@ impl Builder {
         let latency = self.waits.of(subagent).answered(turn, time);
         self.session.turns[turn].end_at(time, latency);
     }
+
+    /// Adds the hash of a record to the recording of the session, by which copies of it are found.
+    pub fn recorded(&mut self, hash: u64) {
+        self.session.recording.get_or_insert_default().push(hash);
+    }
 }
 
 #[cfg(test)]

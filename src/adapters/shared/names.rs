@@ -1,4 +1,4 @@
-//! Names that a log states: of skills, plugins and commands. What may be text of the conversation is no name.
+//! Names that a log states: of skills, plugins and commands. What may be text of the conversation is not a name.
 
 use crate::base::split::base_name;
 use crate::base::text::Symbol;
@@ -44,7 +44,7 @@ pub(crate) fn plugin(name: &str) -> Option<Symbol> {
 /// The skill whose instructions are in the file at `path`.
 pub(crate) fn skill_of_path(path: &str) -> Option<Symbol> {
     let directory = path.strip_suffix(INSTRUCTIONS)?.strip_suffix(['/', '\\'])?;
-    // `..` is no name, nor is a place in the command that prints it.
+    // `..` is not a name, nor is a place in the command that prints it.
     name(base_name(directory)).filter(|name| name.bytes().any(|byte| byte.is_ascii_alphanumeric()))
 }
 

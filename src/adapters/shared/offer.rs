@@ -98,15 +98,15 @@ fn names_in(list: Raw<'_>) -> Option<Vec<String>> {
 }
 
 /// Adds the name of each item: itself, its member `name`, or that of its member `function`. A namespace contains several tools. What is
-/// not connected or enabled is not offered. `None` if it is no list, or below all levels.
+/// not connected or enabled is not offered. `None` if it is not a list, or below all levels.
 fn add_names(list: Raw<'_>, levels: usize, names: &mut Vec<String>) -> Option<()> {
     let below = levels.checked_sub(1)?;
-    if list.0.first() != Some(&b'[') {
+    if !list.is_list() {
         return None;
     }
     let items: Vec<Raw<'_>> = json::from_slice(list.0).ok()?;
     for raw in items {
-        if raw.0.first() == Some(&b'"') {
+        if raw.is_string() {
             names.push(raw.text().into_owned());
             continue;
         }

@@ -16,7 +16,7 @@ use crate::json::Raw;
 const TAIL: usize = 6 << 10;
 /// The bytes at the beginning that are read of a result that is longer than both.
 const HEAD: usize = 2 << 10;
-/// A longer line is no summary.
+/// A longer line is not a summary.
 const LONGEST_LINE: usize = 300;
 /// The same of a line as it is written in JSON, where colours and other characters are escaped.
 const LONGEST_WRITTEN_LINE: usize = 2 * LONGEST_LINE;

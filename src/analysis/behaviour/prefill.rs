@@ -79,7 +79,7 @@ pub(super) fn prefill(turns: &[Turn], calls: &[Call]) -> (Option<Prefill>, Hits)
     (sums, hits)
 }
 
-/// The time without a response or a call of the agent before a response, in microseconds. The time that the response took is no pause.
+/// The time without a response or a call of the agent before a response, in microseconds. The time that the response took is not a pause.
 fn pause(turn: &Turn, before: &Before) -> Option<i64> {
     let pause = pause_before(turn.end(), turn.latency_ms.or(turn.duration_ms), before.end)?;
     // A response may begin before the last call has ended.

@@ -229,7 +229,7 @@ impl Context {
         let mut context = Self::default();
         for turn in turns.iter().filter(|turn| !turn.is_subagent) {
             let Some(tokens) = turn.context_tokens else { continue };
-            // The context shrinks by a compaction, or when the runtime drops old results: this is no growth.
+            // The context shrinks by a compaction, or when the runtime drops old results: this is not growth.
             if let Some(step) = context.end.map(|before| tokens.saturating_sub(before)).filter(|step| *step >= 0) {
                 let (sum, steps) = context.growth.unwrap_or_default();
                 context.growth = Some((step.saturating_add(sum), steps + 1));
@@ -275,7 +275,7 @@ mod tests {
         Call { identity: Some(identity), ..call }
     }
 
-    /// What tests cannot check needs no check, and an answer is no error.
+    /// What tests cannot check needs no check, and an answer is not an error.
     #[test]
     fn documents_and_answers_do_not_count() {
         let document = Call { needs_no_check: true, ..EDIT };
@@ -312,7 +312,7 @@ mod tests {
         let calls =
             [read, test, read, read, with(EDIT, 3), read, test, with(failed(EDIT), 4), with(failed(EDIT), 4), test];
         assert_eq!(repeated_calls(&calls), Some(2 + 2));
-        // An edit that succeeds twice is no repeated call.
+        // An edit that succeeds twice is not a repeated call.
         assert_eq!(repeated_calls(&[with(EDIT, 3), with(EDIT, 3)]), Some(0));
         assert_eq!(repeated_calls(&[EXPLORE, EXPLORE]), None);
         assert_eq!(repeated_calls(&[]), Some(0));

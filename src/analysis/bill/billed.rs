@@ -25,7 +25,7 @@ impl Billed {
     /// The lines in the scope of the question; `None` if there are none.
     ///
     /// # Errors
-    /// When lines of more than a day are to be grouped by day, or the bounds of time are no period.
+    /// When lines of more than a day are to be grouped by day, or the bounds of time are not a period.
     pub fn of(lines: Vec<BillLine>, question: &Question<'_>) -> Result<Option<Self>, Error> {
         let is_named = |name: &Option<String>, pattern: Option<&str>| {
             pattern.is_none_or(|pattern| name.as_deref().is_some_and(|name| text_matches(name, pattern)))

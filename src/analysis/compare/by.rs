@@ -71,7 +71,7 @@ pub fn compare_by(tables: &Frames, scope: &Scope, by: &str, unjudged: Unjudged) 
     let trials = groups.trials(tables, CostBasis::Auto, unjudged)?;
     // A cohort without verdicts has a cost, too; only its pass rate is unknown.
     let are_judged = trials.iter().any(|trial| trial.passed.is_some());
-    // Sessions that others started are no cohort of their own: they belong to the trials of those.
+    // Sessions that others started are not a cohort of their own: they belong to the trials of those.
     let groups = if are_judged { groups.of_trials(&trials)? } else { groups };
     let omitted = groups.groups.len().saturating_sub(MAX_COHORTS);
     let mut cohorts = Vec::new();

@@ -11,7 +11,7 @@ pub(super) const LONGEST: usize = 2_000;
 /// The longest log that is searched for a line, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// The lines of a text log around a line, each with its number. Empty if the file cannot be read, is no text, or has no such line.
+/// The lines of a text log around a line, each with its number. Empty if the file cannot be read, is not text, or has no such line.
 pub(super) fn around(path: &Path, line: i64) -> Vec<(i64, String)> {
     let Ok(file) = File::open(path) else { return Vec::new() };
     let mut lines = BufReader::new(file.take(MAX_BYTES)).split(b'\n');

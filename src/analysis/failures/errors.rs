@@ -60,7 +60,7 @@ pub(super) fn class_of(kind: Option<&str>, code: Option<&str>, message: &str) ->
     } else if is(ErrorKind::MaxTurns) || is(ErrorKind::Budget) {
         Some(Class::Timeout)
     } else if is(ErrorKind::Timeout) {
-        // A request that timed out is no budget of the agent.
+        // A request that timed out is not a budget of the agent.
         Some(if is_around { Class::Infrastructure } else { Class::Timeout })
     } else if is(ErrorKind::Overloaded) || is_around {
         Some(Class::Infrastructure)

@@ -133,7 +133,7 @@ fn is_scratch(path: &str) -> bool {
     SCRATCH.iter().any(|word| name.contains(word)) && !name.starts_with("test")
 }
 
-/// The ending of a call. An exit status that is an answer is no failure.
+/// The ending of a call. An exit status that is an answer is not a failure.
 fn ending(calls: &CallColumns, row: usize) -> Ending {
     let is_answer = is_answer(calls.exit_code(row), calls.kind(row), calls.target(row));
     match calls.status(row) {

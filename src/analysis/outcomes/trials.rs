@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(tops(&tree, &[]), ["a", "a", "a", "a"]);
         // A verdict of its own makes a session a trial of its own.
         assert_eq!(tops(&tree, &["b"]), ["a", "b", "b", "b"]);
-        // A parent that is not in the archive is no session of a trial.
+        // A parent that is not in the archive is not a session of a trial.
         assert_eq!(tops(&[("a", Some("x")), ("b", Some("x")), ("c", Some("b"))], &[]), ["a", "b", "b"]);
         // The root of a circle is the first session by id, wherever one begins.
         let circle = [("d", Some("c")), ("c", Some("b")), ("b", Some("c")), ("e", Some("e"))];

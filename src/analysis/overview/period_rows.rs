@@ -154,7 +154,7 @@ impl Row {
     }
 }
 
-/// How much a value changed: `+12 %`; `-` if a value is unknown or the change is no percentage.
+/// How much a value changed: `+12 %`; `-` if a value is unknown or the change is not a percentage.
 pub fn change(now: Option<f64>, before: Option<f64>) -> String {
     let (Some(now), Some(before)) = (now, before) else { return UNKNOWN.to_owned() };
     if now.to_bits() == before.to_bits() {

@@ -113,7 +113,7 @@ fn in_space(rows: &[Row<'_>], columns: usize) -> String {
     for (index, (row, name)) in rows.iter().zip(&names).enumerate() {
         let separator = if index == 0 { "" } else { ", " };
         let is_alike = names.iter().filter(|other| last_parts(other, 1) == last_parts(name, 1)).count() > 1;
-        // The signs of an escape are no separators of a path.
+        // The signs of an escape are not separators of a path.
         let name = cut(&visible(last_parts(name, if is_alike { 2 } else { 1 })), 24);
         let next = format!("{text}{separator}{name} {}", row.short);
         let rest = rows.len() - index - 1;
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// The backslash of an escape is no separator.
+    /// The backslash of an escape is not a separator.
     #[test]
     fn names_with_harmful_characters_are_whole() {
         let row = |name| Row { name: Some(name), cells: Default::default(), short: "9 %".to_owned() };

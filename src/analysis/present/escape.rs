@@ -84,7 +84,7 @@ pub(super) fn escaped_markdown(text: &str) -> String {
             // Markup of Markdown and HTML is ASCII.
             _ if !char.is_ascii() || char.is_ascii_alphanumeric() => true,
             ' ' | ',' | ';' | '/' | '(' | ')' | '"' | '\'' | '%' | '+' | '-' | '=' | '?' => true,
-            // Within a word it is no emphasis.
+            // Within a word it is not emphasis.
             '_' => is_inside(|char| char.is_alphanumeric() || char == '_'),
             // `www.example.com` becomes a link, other domains do not.
             '.' => {

@@ -43,7 +43,7 @@ pub fn unmatched(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error
                 return Ok(Some(missing));
             }
             let near = nearest(tables, scope, name, pattern).unwrap_or_default();
-            // The name of a flag is no noun.
+            // The name of a flag is not a noun.
             let what = if name == "passed" { format!("{name}={pattern}") } else { format!("the {name} {pattern:?}") };
             return Ok(Some(format!("no session has {what}{near}")));
         }

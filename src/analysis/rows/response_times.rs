@@ -12,7 +12,7 @@ pub(in crate::analysis) fn start_of(end: Option<i64>, took_ms: Option<i64>) -> O
     end?.checked_sub(took_ms?.checked_mul(1000)?)
 }
 
-/// The time from `before` until the request of a response was sent: the time that the response took is no pause. A response of unknown
+/// The time from `before` until the request of a response was sent: the time that the response took is not a pause. A response of unknown
 /// length took no time. Negative if the request was sent earlier.
 pub(in crate::analysis) fn pause_before(end: Option<i64>, took_ms: Option<i64>, before: Option<i64>) -> Option<i64> {
     start_of(end, took_ms.or(Some(0)))?.checked_sub(before?)

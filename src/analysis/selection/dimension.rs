@@ -82,7 +82,7 @@ pub(super) const WEEKDAY: &str = "weekday";
 /// The prefix of dimensions whose value is that of a label: `label:experiment`.
 pub(in crate::analysis) const LABEL: &str = "label:";
 
-/// Columns of sessions that are no dimension, but are joined too.
+/// Columns of sessions that are not dimensions, but are joined too.
 const ALSO_OF_SESSION: &[&str] = &[sessions::LABELS, sessions::STARTED_AT];
 
 /// The source of a dimension's value.

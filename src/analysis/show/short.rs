@@ -5,7 +5,7 @@ use std::collections::HashMap;
 /// The fewest characters of a short id.
 const SHORTEST: usize = 8;
 
-/// The beginnings of these ids that are no beginnings of other ones of all ids, with at least eight characters. `all` may contain the
+/// The beginnings of these ids that are not beginnings of other ones of all ids, with at least eight characters. `all` may contain the
 /// ids themselves.
 pub fn short_ids<'i, I>(ids: &[&'i str], all: impl IntoIterator<Item = I>) -> Vec<&'i str>
 where

@@ -96,7 +96,7 @@ fn cause(before: &Turn, turn: &Turn, ttl: i64) -> Option<Cause> {
     }
 }
 
-/// The surcharge for cache writes that no later request of the agent read. The last request of an agent is no case: every session
+/// The surcharge for cache writes that no later request of the agent read. The last request of an agent is not a case: every session
 /// has one, and it was not known to be the last.
 pub(super) fn unused_writes(causes: &mut Causes<'_>) {
     let session = causes.session;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use agentlogs::analysis::present;
 use agentlogs::ingest::drift::Drifts;
 use agentlogs::ingest::shape::Shape;
-use agentlogs::ingest::{self, FileRead, Shapes};
+use agentlogs::ingest::{self, FileRead, Inspection};
 use agentlogs::model::source::{Source, SourceStatus};
 use serde::Serialize;
 
@@ -48,14 +48,14 @@ struct Claim {
 pub fn run(args: &Inspect, settings: &Settings) -> anyhow::Result<Outcome> {
     let options = options(Vec::new(), None, &args.reading, settings)?;
     let mut outcome = Outcome::Done;
-    let shapes = match () {
-        () if args.shape => Shapes::All,
-        () if args.drift => Shapes::Drift,
-        () => Shapes::Unrecognised,
+    let inspection = match () {
+        () if args.shape => Inspection::Shapes,
+        () if args.drift => Inspection::Drift,
+        () => Inspection::UnrecognisedShapes,
     };
     let mut files = Vec::new();
     for path in &args.files {
-        let (inspected, errors) = ingest::inspect(path, &options, shapes);
+        let (inspected, errors) = ingest::inspect(path, &options, inspection);
         for error in errors {
             complain_of_path(&error);
             if !error.is_left_out() {

@@ -67,7 +67,7 @@ pub fn wrong_arguments(mut error: clap::Error, command: &clap::Command, argument
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// What is before and after the reason why a text is no number, and the reason in the words of this program.
+/// What is before and after the reason why a text is not a number, and the reason in the words of this program.
 fn of_number(text: &str) -> Option<(&str, &str, &'static str)> {
     const REASONS: &[(&str, &str)] = &[
         ("invalid digit found in string", "not a whole number"),

@@ -11,7 +11,7 @@ use crate::model::session::Turn;
 
 const LOG: Format = Format { name: "a log", seller: None };
 
-/// The requests of a log; `None` if it is no log, or has none.
+/// The requests of a log; `None` if it is not a log, or has none.
 pub(super) fn parse(path: &Path) -> Option<Content> {
     let options = Options { roots: vec![path.to_owned()], ..Options::default() };
     let sources = read(&options, &BTreeMap::new(), &Progress::default()).sources;

@@ -101,7 +101,7 @@ fn a_file_of_an_unsupported_compression_is_unreadable() {
     let directory = tempfile::tempdir().unwrap();
     let inspected = |bytes: &[u8]| {
         fs::write(directory.path().join("a"), bytes).unwrap();
-        let source = inspect(directory.path(), &Options::default(), Shapes::None).0.remove(0).source;
+        let source = inspect(directory.path(), &Options::default(), Inspection::None).0.remove(0).source;
         (source.status, source.message.unwrap_or_default())
     };
     let contents = [
@@ -142,7 +142,7 @@ fn an_index_of_sessions_is_not_a_log() {
     let directory = tempfile::tempdir().unwrap();
     let status = |name: &str, text: &str| {
         fs::write(directory.path().join(name), text).unwrap();
-        inspect(&directory.path().join(name), &Options::default(), Shapes::None).0[0].source.status
+        inspect(&directory.path().join(name), &Options::default(), Inspection::None).0[0].source.status
     };
     let index = "{\n  \"agent:main:main\": {\n    \"sessionId\": \"s1\", \"inputTokens\": 7 } }";
     assert_eq!(status("sessions.json", index), SourceStatus::Auxiliary);
@@ -157,11 +157,11 @@ fn an_inspection_of_a_directory_shows_every_file_in_it() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.jsonl"), LOG).unwrap();
     fs::write(directory.path().join("b"), "x").unwrap();
-    let (files, errors) = inspect(directory.path(), &Options::default(), Shapes::None);
+    let (files, errors) = inspect(directory.path(), &Options::default(), Inspection::None);
     let shown: Vec<_> = files.iter().map(|file| (file.source.status, file.claims.is_empty())).collect();
     assert_eq!(shown, [(SourceStatus::Parsed, false), (SourceStatus::Unrecognised, true)]);
     assert!(errors.is_empty());
-    assert_eq!(inspect(&directory.path().join("c"), &Options::default(), Shapes::None).1.len(), 1);
+    assert_eq!(inspect(&directory.path().join("c"), &Options::default(), Inspection::None).1.len(), 1);
 }
 
 #[cfg(unix)]

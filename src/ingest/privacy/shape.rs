@@ -1,7 +1,7 @@
 //! Rejected lines without their words.
 
 /// The beginning of a line without its words: of JSON the keys, the numbers and the record's `type`; of other text the punctuation.
-/// Keys and types that are no identifiers are words, too: a runtime may log a text as a key.
+/// Keys and types that are not identifiers are words, too: a runtime may log a text as a key.
 pub fn shape(line: &str) -> String {
     const WORD: char = '…';
     let mut out = String::new();

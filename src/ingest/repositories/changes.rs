@@ -25,7 +25,7 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// Whether it has lines: it is no submodule.
+    /// Whether it has lines: it is not a submodule.
     pub const fn is_blob(self) -> bool {
         self.mode.is_blob_or_symlink()
     }

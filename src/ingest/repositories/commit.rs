@@ -38,7 +38,7 @@ pub(super) fn read_commit(repository: &gix::Repository, id: ObjectId) -> Result<
     Ok(Read { commit, tree: hash(decoded.tree)?, parents })
 }
 
-/// When a person signed; `None` if that is no time.
+/// When a person signed; `None` if that is not a time.
 fn time_of(signature: &SignatureRef<'_>) -> Option<Time> {
     let seconds = signature.time().ok()?.seconds;
     // Up to the year 9999, so that it can be shown.

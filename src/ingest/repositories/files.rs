@@ -87,7 +87,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The changed lines of a file; `None` if they are not known or it is no text.
+    /// The changed lines of a file; `None` if they are not known or it is not text.
     fn lines(&mut self, file: &Joined, whole: &HashMap<BString, Lines>) -> Option<ChangedLines> {
         match (file.old, file.new) {
             (Some(old), Some(new)) if old.id == new.id => (old.is_blob()).then(ChangedLines::default),

@@ -11,7 +11,7 @@ use crate::model::history::{ChangedLines, Lines};
 /// Bytes at the beginning of a file of which none is 0 if it is a text, as for git.
 const PROBED: usize = 8000;
 
-/// The content of a file; `None` if it is no text, or too large to compare.
+/// The content of a file; `None` if it is not text, or too large to compare.
 pub(super) fn text(repository: &Repository, id: ObjectId) -> Result<Option<Vec<u8>>, Unread> {
     match read(repository, id, Kind::Blob, MAX_FILE) {
         Ok(data) if data.iter().take(PROBED).any(|byte| *byte == 0) => Ok(None),

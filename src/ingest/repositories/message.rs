@@ -85,7 +85,7 @@ fn names_session(key: &str) -> bool {
     }) || key == "agent-logs"
 }
 
-/// The id of a session: the value, or the last part of an address. `None` for what is no id.
+/// The id of a session: the value, or the last part of an address. `None` for what is not an id.
 pub(super) fn session_id(value: &str) -> Option<String> {
     let value = value.trim().trim_matches(['<', '>']);
     let id = match value.split_once("://") {
@@ -101,7 +101,7 @@ pub(super) fn session_id(value: &str) -> Option<String> {
     Some(id).filter(is_id).map(str::to_owned)
 }
 
-/// A name of a file or a reference, with U+FFFD in place of control characters and of what is no UTF-8.
+/// A name of a file or a reference, with U+FFFD in place of control characters and of what is not UTF-8.
 pub(super) fn name(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).replace(char::is_control, "\u{fffd}")
 }

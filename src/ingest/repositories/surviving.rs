@@ -57,7 +57,7 @@ pub(super) fn count(
                 let id = contents.get(*path).and_then(Option::as_deref).and_then(super::objects::id_of);
                 let lines = match id {
                     None => Lines::default(),
-                    // A file that is no text has no lines; one that cannot be read is tried again.
+                    // A file that is not text has no lines; one that cannot be read is tried again.
                     Some(id) => match text(repository, id) {
                         Ok(text) => text.map(|text| all(&text)).unwrap_or_default(),
                         Err(_) => return Counts::new(),

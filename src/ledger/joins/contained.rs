@@ -213,7 +213,7 @@ mod tests {
             status: Status::Success,
             ..SessionResult::default()
         };
-        SessionPart { source, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(source, session)
     }
 
     /// For each session the turns of its parts, each with the file that has those that it had.

@@ -95,6 +95,7 @@ fn roots_of_run<'s>(proxied: &[SessionPart], by_run: &Runs<'s>) -> Vec<&'s Sessi
 mod tests {
     use super::*;
     use crate::base::time::Time;
+    use crate::ledger::part::key_of;
     use crate::model::session::{Capabilities, Identity, SessionResult, Tokens, Turn};
 
     fn part(runtime: &'static str, id: &str, capabilities: Capabilities, minute: i64) -> SessionPart {
@@ -111,12 +112,11 @@ mod tests {
             turns: [Box::new(turn)].into_iter().collect(),
             ..SessionResult::default()
         };
-        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(0, session)
     }
 
     fn sessions(parts: impl IntoIterator<Item = SessionPart>) -> Sessions {
-        let key = |part: &SessionPart| (part.session.runtime.to_string(), part.session.session_id.clone());
-        parts.into_iter().map(|part| (key(&part), vec![part])).collect()
+        parts.into_iter().map(|part| (key_of(&part.session), vec![part])).collect()
     }
 
     #[test]

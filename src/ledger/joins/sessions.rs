@@ -50,7 +50,7 @@ pub(in crate::ledger) fn join_sessions(sessions: &mut Sessions) -> HashMap<Sessi
 fn defer_to_longer_log(part: &mut SessionPart, joined: &[SessionPart]) {
     let Some(longest) = joined.iter().max_by_key(|part| part.row_count()) else { return };
     if matches!(view(part), View::Conversion | View::Proxied | View::Summary)
-        // The log of a subagent is no beginning of that of its session.
+        // The log of a subagent is not a beginning of that of its session.
         || is_of_subagents(&part.session)
         || Records::of(joined).have_responses(&part.session)
     {

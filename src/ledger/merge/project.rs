@@ -87,7 +87,7 @@ const LAYOUTS: &[Layout] = &[
 pub(super) fn project(cwd: &str) -> Option<String> {
     let directory = Directory::of(cwd)?;
     if cwd.contains("://") {
-        // An address, or another text: it is no path.
+        // An address, or another text: it is not a path.
         return Some(cwd.to_owned());
     }
     let parts = &directory.parts;

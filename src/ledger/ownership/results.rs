@@ -125,7 +125,7 @@ mod tests {
             events: if status == CallStatus::Denied { vec![denial].into() } else { Vec::new().into() },
             ..SessionResult::default()
         };
-        SessionPart { source, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(source, session)
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub(super) fn transfer_rows(part: &mut SessionPart, foreign: &ForeignRows<'_>) {
     let (mut owners, had_answers) = (foreign.answers.iter(), !session.answers.is_empty());
     session.answers.retain(|_| owners.next().is_none_or(Option::is_none));
     if had_answers && session.answers.is_empty() {
-        // None is its own.
+        // Every answer belongs to another session.
         session.stated_turns = Some(0);
     }
     let calls = NewIndexes::after_removal(&mut session.tool_calls, |call| {
@@ -262,7 +262,7 @@ mod tests {
             started_at: Some(Time::from_micros(0)),
             ..SessionResult::default()
         };
-        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(0, session)
     }
 
     /// The turns of calls, the calls of changes, the turns of events.

@@ -122,7 +122,7 @@ mod tests {
             started_at: Some(at(started_at)),
             ..SessionResult::default()
         };
-        SessionPart { source: 0, session, transferred_to: None, is_supplement: false }
+        SessionPart::new(0, session)
     }
 
     /// The agents of each outer session. `outer` are the times of their requests; the agents, each with its entrypoint, are named by

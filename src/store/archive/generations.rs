@@ -81,7 +81,7 @@ impl Archive {
     }
 
     /// Identifies the current state: it changes with every write. Unlike [`Self::snapshot`], it reads only the pointer. `None` if there
-    /// is no archive.
+    /// is not an archive.
     ///
     /// # Errors
     /// When the archive has another version, or the pointer cannot be read.

@@ -67,7 +67,7 @@ impl Manifest {
     /// checked here.
     ///
     /// # Errors
-    /// When it is no such manifest, has a later version, or lists a file that cannot be one of the lake.
+    /// When it is not such a manifest, has a later version, or lists a file that cannot be one of the lake.
     fn parse(text: &[u8], path: &Path) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Version {

@@ -185,7 +185,7 @@ impl Lake {
     /// Its tables, which are read when a query collects them.
     ///
     /// # Errors
-    /// When a file is no parquet, a column has another type than in the schema, the files of a table differ in their columns, or the
+    /// When a file is not parquet, a column has another type than in the schema, the files of a table differ in their columns, or the
     /// value of a partition is wrong.
     pub fn tables(&self) -> Result<Frames, Error> {
         self.some_tables(&TABLES)

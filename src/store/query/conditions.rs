@@ -208,7 +208,7 @@ impl OneJoin<'_> {
             )
         })?;
         let condition = Expr::Nested(Box::new(condition.clone()));
-        // A constant is no expression of the left tables.
+        // A constant is not an expression of the left tables.
         let condition = if is_left || is_right {
             condition
         } else {

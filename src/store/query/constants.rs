@@ -35,7 +35,7 @@ impl VisitorMut for Constants {
     }
 }
 
-/// Windows that are no aggregates, and whose value is that of a row.
+/// Windows that are not aggregates, and whose value is that of a row.
 const WINDOWS: [&str; 4] = ["first_value", "last_value", "lag", "lead"];
 
 /// What is in the place of an aggregate or a window of a constant; `None` for other functions.

@@ -66,7 +66,7 @@ pub(super) fn canonical_name(function: &Function) -> String {
     }
 }
 
-/// Whether an expression contains an aggregate that is no window, except those of its subqueries.
+/// Whether an expression contains an aggregate that is not a window, except those of its subqueries.
 pub(super) fn contains_aggregate(expr: &Expr) -> bool {
     let visited = visit_own(expr, |expr| match expr {
         Expr::Function(function) if function.over.is_none() && is_aggregate(function) => ControlFlow::Break(()),

@@ -27,7 +27,7 @@ enum Frame {
 const FRAMES: &str = "a window takes the frames ROWS BETWEEN UNBOUNDED PRECEDING, or a number PRECEDING, AND CURRENT ROW, and UNBOUNDED \
                       PRECEDING AND UNBOUNDED FOLLOWING";
 
-/// What is in the place of a window function for polars; `None` if it is no window.
+/// What is in the place of a window function for polars; `None` if it is not a window.
 ///
 /// # Errors
 /// When polars would compute it wrongly, and no rewrite prevents it.

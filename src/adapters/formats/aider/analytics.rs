@@ -194,7 +194,7 @@ impl Log {
         let turn = &mut builder.session.turns[turn];
         turn.model = model_of(record).map(Into::into);
         turn.occurred_at = record.time.0;
-        turn.tokens = if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }.into();
+        turn.tokens = tokens.unless_all_zero().into();
         turn.cost = cost.map(Cost::of);
     }
 }

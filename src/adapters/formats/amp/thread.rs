@@ -188,7 +188,7 @@ fn tokens(model: &str, counts: [Count; 4], damage: &mut RecordErrors) -> Tokens 
         cache_write: cache_write.filter(|_| !is_gpt),
         ..Tokens::UNKNOWN
     };
-    if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+    tokens.unless_all_zero()
 }
 
 /// A response that is logged with its message, until its event in the usage ledger is found.

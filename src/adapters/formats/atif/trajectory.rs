@@ -68,7 +68,7 @@ impl SessionRecords for Trajectories {
         document: Document<'_>,
         damage: &mut RecordErrors,
     ) -> RecordKind {
-        if document.steps.0.first() != Some(&b'[') {
+        if !document.steps.is_list() {
             return RecordKind::Unknown;
         }
         let mut read: Vec<Trajectory> = Vec::new();
@@ -83,7 +83,7 @@ impl SessionRecords for Trajectories {
             documents.extend(inner.into_iter().rev().map(|document| (document, Some(own))));
         }
         // A sum covers steps on all lines of the document.
-        let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);
+        let last_line = line.last_number();
         let totals: Vec<_> = (0..read.len()).map(|index| total(&read, index, last_line)).collect();
         for (trajectory, total) in read.iter_mut().zip(totals) {
             trajectory.builder.session.totals.extend(total);

@@ -12,11 +12,10 @@ use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::names;
+use crate::adapters::shared::subagents;
 use crate::adapters::shared::tools::Arguments;
-use crate::adapters::shared::usage::{Included, uncached};
+use crate::adapters::shared::usage::{Included, present, uncached};
 use crate::base::text::{SharedStr, Symbol};
-use crate::json::fields::Maybe;
-use crate::model::health::Reason;
 use crate::model::session::{Event, EventKind, Identity, Operation, Tokens, Turn};
 
 mod call_result;
@@ -130,13 +129,9 @@ impl Conversation {
             // A side question repeats the main agent's response, which stays the main agent's.
             (turn.is_subagent, turn.agent_id, turn.agent) = (false, None, None);
         }
-        match &message.usage {
-            Maybe::Absent => {}
-            Maybe::Wrong => damage.note(Reason::NoUsage),
-            Maybe::Present(usage) => {
-                add_usage(turn, message, usage, tokens);
-                self.parts(index, message, usage, name.as_ref(), origin);
-            }
+        if let Some(usage) = present(&message.usage, damage) {
+            add_usage(turn, message, usage, tokens);
+            self.parts(index, message, usage, name.as_ref(), origin);
         }
         self.blocks(index, message, origin);
         if !self.builder.session.turns[index].is_subagent {
@@ -219,10 +214,7 @@ impl Conversation {
     /// Adds the agent that a call started. Returns its type.
     pub(crate) fn subagent(&mut self, call_id: &str, at: At) -> Option<Symbol> {
         let agent = self.agents.get(call_id).cloned();
-        if self.builder.session.subagents.insert(call_id.into()) {
-            let event = self.builder.event(EventKind::Subagent, at);
-            event.code = Some(call_id.into());
-            event.call_id = Some(call_id.into());
+        if let Some(event) = subagents::add(&mut self.builder, call_id, Some(call_id), at) {
             event.agent.clone_from(&agent);
         }
         agent

@@ -92,7 +92,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 fn claims(probe: &Probe<'_>) -> u32 {
     match probe.kind() {
         // Gemini CLI lists prompts under the same names, without ids of records.
-        "user" if !probe.has("uuid") && probe.raw("message").0.first() != Some(&b'{') => 0,
+        "user" if !probe.has("uuid") && !probe.raw("message").is_object() => 0,
         "assistant" | "user" | "system" | "progress" | "attachment" if probe.has("sessionId") => 2,
         // They are at the beginning of a file, without a session id.
         "summary" if probe.has("leafUuid") => 2,

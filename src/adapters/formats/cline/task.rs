@@ -93,8 +93,8 @@ pub(crate) const CLINE: Adapter = Adapter {
         let is_own = || {
             probe.has("modelInfo")
                 || probe.has("model_usage")
-                || has(probe.raw("content"), "# Current Mode\\nACT MODE")
-                || has(probe.raw("content"), "# Current Mode\\nPLAN MODE")
+                || probe.raw("content").contains("# Current Mode\\nACT MODE")
+                || probe.raw("content").contains("# Current Mode\\nPLAN MODE")
                 || matches!(
                     probe.text("say").as_ref(),
                     "task" | "checkpoint_created" | "task_progress" | "subagent_usage"
@@ -116,7 +116,7 @@ pub(crate) const ROO: Adapter = Adapter {
     claims: |probe| {
         let is_own = || {
             probe.text("text").contains("\"apiProtocol\"")
-                || has(probe.raw("content"), "<slug>")
+                || probe.raw("content").contains("<slug>")
                 || matches!(
                     probe.text("say").as_ref(),
                     "checkpoint_saved" | "condense_context" | "api_req_retry_delayed"
@@ -174,7 +174,7 @@ fn claims(probe: &Probe<'_>, is_own: impl FnOnce() -> bool) -> u32 {
         && (probe.has("say") || probe.has("ask"))
         && !probe.has("sessionId");
     let is_history =
-        !probe.has("type") && probe.text("role") == "user" && has(probe.raw("content"), "<environment_details>");
+        !probe.has("type") && probe.text("role") == "user" && probe.raw("content").contains("<environment_details>");
     let is_metadata = probe.has("files_in_context") && !probe.has("type");
     match is_message || is_history || is_metadata || is_history_item(probe) {
         true if is_own() => OWN,
@@ -200,8 +200,4 @@ pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
 
 fn is_in(probe: &Probe<'_>, directories: &[&str]) -> bool {
     probe.path().split(['/', '\\']).any(|it| directories.contains(&it))
-}
-
-fn has(raw: Raw<'_>, word: &str) -> bool {
-    memchr::memmem::find(raw.0, word.as_bytes()).is_some()
 }

@@ -35,7 +35,7 @@ impl Usage {
         ]
     }
 
-    /// Whether it is no usage of a response, but an estimate of the size of the context: only `total_tokens` has a value.
+    /// Whether it is not usage of a response, but an estimate of the size of the context: only `total_tokens` has a value.
     fn is_estimate(&self) -> bool {
         self.counts().into_iter().all(|it| matches!(it, Count::Unknown | Count::Known(0)))
     }

@@ -35,10 +35,10 @@ use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, 
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::{hash_of_document, hashed_id};
+use crate::adapters::shared::{subagents, usage};
 use crate::json::Raw;
 use crate::json::fields::{Count, Maybe, Number, Text};
 use crate::json::lines::Line;
-use crate::model::health::Reason;
 use crate::model::session::{
     CallStatus, Capabilities, EventKind, ModelTotal, Operation, SessionResult, Status, Total, TotalKind,
 };
@@ -151,7 +151,6 @@ struct Exec {
 struct Recording {
     builder: Builder,
     has_id: bool,
-    hashes: Vec<u64>,
     completed: i64,
     /// The last `error` line, until something else follows.
     last_error: Option<String>,
@@ -174,7 +173,7 @@ impl Fold for Exec {
             let has_id = record.thread_id.some().is_some();
             let id = record.thread_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
             let builder = Builder::new(&self.context, id, line.number);
-            self.recordings.push(Recording { builder, has_id, hashes: Vec::new(), completed: 0, last_error: None });
+            self.recordings.push(Recording { builder, has_id, completed: 0, last_error: None });
         }
         let Some(recording) = self.recordings.last_mut() else { return RecordKind::Known };
         // Starts and ends of turns are equal in all logs: the id is made from the other records.
@@ -182,7 +181,7 @@ impl Fold for Exec {
             recording.has_id = true;
             recording.builder.session.session_id = hashed_id(line.bytes);
         }
-        recording.hashes.push(record.hash());
+        recording.builder.recorded(record.hash());
         recording.record(&record, line, damage);
         RecordKind::Known
     }
@@ -215,7 +214,7 @@ impl Recording {
             "turn.completed" => {
                 self.completed += 1;
                 self.builder.succeed();
-                if let Some(usage) = record.usage.get() {
+                if let Some(usage) = usage::present(&record.usage, damage) {
                     let tokens = usage.tokens(damage);
                     self.builder.session.totals.push(Total {
                         line: line.number,
@@ -225,8 +224,6 @@ impl Recording {
                         covers_subagents: true,
                         ..Total::default()
                     });
-                } else if matches!(record.usage, Maybe::Wrong) {
-                    damage.note(Reason::NoUsage);
                 }
             }
             "turn.failed" => {
@@ -282,11 +279,7 @@ impl Recording {
             "collab_tool_call" => {
                 self.builder.arguments(call, item.prompt);
                 for child in item.receiver_thread_ids.iter().filter_map(Text::some) {
-                    if self.builder.session.subagents.insert(child.into()) {
-                        let event = self.builder.event(EventKind::Subagent, at);
-                        event.code = Some(child.into());
-                        event.call_id = item.id.owned();
-                    }
+                    subagents::add(&mut self.builder, child, item.id.some(), at);
                 }
             }
             "web_search" => drop(self.builder.arguments(call, item.query)),
@@ -319,7 +312,6 @@ impl Recording {
         }
         let session = &mut self.builder.session;
         session.stated_turns = (self.completed > 0).then_some(self.completed);
-        session.recording = Some(self.hashes);
         session.under_reports = session.status == Status::Incomplete;
         self.builder.finish()
     }

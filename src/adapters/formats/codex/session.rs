@@ -51,7 +51,7 @@ const OF_PROGRAM: &[&str] = &["<environment_context>", "<user_instructions>"];
 const ABORTED: &str = "aborted";
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    let is_own = probe.raw("items").0.first() == Some(&b'[') && probe.object("session").has_all(&["id", "timestamp"]);
+    let is_own = probe.is_list("items") && probe.object("session").has_all(&["id", "timestamp"]);
     5 * u32::from(is_own)
 }
 

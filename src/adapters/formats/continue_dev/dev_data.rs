@@ -53,11 +53,8 @@ pub(crate) const TOKENS: Table = Table {
     key: "id",
     needs: &["model", "provider", "tokens_generated", "tokens_prompt"],
     columns: &["model", "provider", "tokens_generated", "tokens_prompt", "timestamp"],
-    json: &[],
     order: "id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 /// Whether a record is one of the other files in `dev_data`, which repeat parts of sessions.

@@ -64,7 +64,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     if !probe.has_all(&["sessionId", "title", "workspaceDirectory"]) {
         return 0;
     }
-    let is_session = probe.raw("history").0.first() == Some(&b'[');
+    let is_session = probe.is_list("history");
     6 * u32::from(is_session || probe.has("dateCreated"))
 }
 
@@ -90,8 +90,7 @@ impl SessionRecords for Sessions {
             let number = line_numbers.line_of(item);
             session.item(item, number, damage);
         }
-        let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);
-        log.sessions.push(session.finish(&document, last_line, damage));
+        log.sessions.push(session.finish(&document, line.last_number(), damage));
         RecordKind::Known
     }
 }

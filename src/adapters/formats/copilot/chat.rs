@@ -75,7 +75,7 @@ pub(crate) const ADAPTER: Adapter = Adapter {
         let is_document = probe.has_all(&["sessionId", "requests", "responderUsername"]);
         let first = probe.object("v");
         let is_first = probe.raw("kind").0 == b"0" && first.has_all(&["sessionId", "requests", "version"]);
-        let is_change = matches!(probe.raw("kind").0, b"1" | b"2" | b"3") && probe.raw("k").0.first() == Some(&b'[');
+        let is_change = matches!(probe.raw("kind").0, b"1" | b"2" | b"3") && probe.is_list("k");
         6 * u32::from(is_document || is_first) + 3 * u32::from(is_change)
     },
     parse: fold::<Chats>,
@@ -227,7 +227,7 @@ impl Chat {
         if let Some(model) = request["modelId"].as_str() {
             self.builder.session.model = Some(Symbol::new(model));
         }
-        // A click on a button is no prompt.
+        // A click on a button is not a prompt.
         if !id.is_empty() && request["confirmation"].is_null() && !is_copied {
             let message = &request["message"];
             let text = message.as_str().or_else(|| message["text"].as_str());

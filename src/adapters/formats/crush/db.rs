@@ -90,11 +90,9 @@ pub(crate) const SESSIONS: Table = Table {
         "updated_at",
         "summary_message_id",
     ],
-    json: &[],
     order: "created_at, id",
     below: &[("session_id", MESSAGES)],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 const MESSAGES: Table = Table {
@@ -115,9 +113,7 @@ const MESSAGES: Table = Table {
     json: &["parts"],
     // Several messages are written in one second.
     order: "created_at, rowid",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 struct Database {
@@ -145,7 +141,7 @@ impl Fold for Database {
                 let session = self.session(row.id.as_str(), line.number);
                 session.facts(&row, line.number, damage);
             }
-            "messages" if row.parts.0.first() != Some(&b'[') => damage.note(Reason::NotAnObject),
+            "messages" if !row.parts.is_list() => damage.note(Reason::NotAnObject),
             "messages" => self.session(row.session_id.as_str(), line.number).message(&row, line.number),
             _ => return RecordKind::Unknown,
         }

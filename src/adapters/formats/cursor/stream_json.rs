@@ -120,22 +120,17 @@ impl Fold for Stream {
         if begins || self.processes.is_empty() {
             let id = record.session_id.owned().unwrap_or_else(|| hashed_id(line.bytes));
             let builder = Builder::new(&self.context, id, line.number);
-            self.processes.push(Process { builder, hashes: Vec::new(), reconnection: None });
+            self.processes.push(Process { builder, reconnection: None });
         }
         if let Some(process) = self.processes.last_mut() {
-            process.hashes.push(hash_of_document(line.bytes));
+            process.builder.recorded(hash_of_document(line.bytes));
             process.record(&record, line, damage);
         }
         RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        let finish = |process: Process| {
-            let mut session = process.builder.finish();
-            session.recording = Some(process.hashes);
-            session
-        };
-        self.processes.into_iter().map(finish).collect()
+        self.processes.into_iter().map(|process| process.builder.finish()).collect()
     }
 }
 

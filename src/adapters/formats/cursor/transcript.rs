@@ -66,7 +66,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
     let has_only = |keys: &[&str]| is_in_place || probe.keys().all(|key| keys.contains(&key));
     let is_message = matches!(probe.text("role").as_ref(), "user" | "assistant")
         && has_only(&["role", "message", "timestamp"])
-        && probe.object("message").raw("content").0.first() == Some(&b'[');
+        && probe.object("message").raw("content").is_list();
     let is_end =
         probe.kind() == "turn_ended" && probe.has("status") && has_only(&["type", "status", "error", "timestamp"]);
     4 * u32::from(is_message || is_end)
@@ -120,11 +120,12 @@ impl Fold for Transcript {
             return RecordKind::Unknown;
         }
         let hash = hash_of_document(line.bytes);
-        if self.recordings.last().is_none_or(|recording| recording.hashes.first() == Some(&hash)) {
+        let first_of = |session: &Session| session.builder.session.recording.iter().flatten().next().copied();
+        if self.recordings.last().is_none_or(|session| first_of(session) == Some(hash)) {
             self.recordings.push(Session::new(&self.context, line));
         }
         let Some(session) = self.recordings.last_mut() else { return RecordKind::Unknown };
-        session.hashes.push(hash);
+        session.builder.recorded(hash);
         match role {
             "user" => session.prompt(&record.message),
             "assistant" => session.response(&record.message, line.number),
@@ -144,8 +145,6 @@ struct Session {
     builder: Builder,
     is_subagent: bool,
     responses: usize,
-    /// A hash of each record: there are no ids.
-    hashes: Vec<u64>,
     last: Last,
 }
 
@@ -154,7 +153,7 @@ impl Session {
         let (id, parent, is_subagent) = names(context);
         let mut builder = Builder::new(context, id.unwrap_or_else(|| hashed_id(line.bytes)), line.number);
         builder.session.parent_session_id = parent;
-        Self { builder, is_subagent, responses: 0, hashes: Vec::new(), last: Last::Work }
+        Self { builder, is_subagent, responses: 0, last: Last::Work }
     }
 
     fn prompt(&mut self, message: &Message<'_>) {
@@ -233,9 +232,7 @@ impl Session {
 
     fn finish(mut self) -> SessionResult {
         self.builder.end(self.last);
-        let mut session = self.builder.finish();
-        session.recording = Some(self.hashes);
-        session
+        self.builder.finish()
     }
 }
 

@@ -297,7 +297,7 @@ impl Droid {
 
 /// The text of a result: a string, or blocks.
 fn text_of(block: &Block<'_>) -> String {
-    if block.content.0.first() != Some(&b'[') {
+    if !block.content.is_list() {
         return block.content.text().into_owned();
     }
     let blocks: Vec<Block<'_>> = block.content.read();

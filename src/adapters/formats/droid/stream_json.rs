@@ -160,7 +160,7 @@ impl Usage {
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         let cached = [self.cache_read_input_tokens, self.cache_creation_input_tokens];
         let tokens = tokens_of([self.input_tokens, self.output_tokens], cached, self.thinking_tokens, damage);
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+        tokens.unless_all_zero()
     }
 }
 
@@ -173,8 +173,6 @@ struct Stream {
 /// A process while its records are read.
 struct Process {
     builder: Builder,
-    /// A hash of each record.
-    hashes: Vec<u64>,
     effort: Option<Symbol>,
     /// Whether a record besides `result` was seen.
     is_stream: bool,
@@ -200,10 +198,10 @@ impl Fold for Stream {
             let id = record.session_id.owned().or_else(|| record.other_session_id.owned());
             let id = id.unwrap_or_else(|| hashed_id(line.bytes));
             let builder = Builder::new(&self.context, id, line.number);
-            self.processes.push(Process { builder, hashes: Vec::new(), effort: None, is_stream: false });
+            self.processes.push(Process { builder, effort: None, is_stream: false });
         }
         if let Some(process) = self.processes.last_mut() {
-            process.hashes.push(hash_of_document(line.bytes));
+            process.builder.recorded(hash_of_document(line.bytes));
             process.is_stream |= kind != "result";
             process.record(&record, line, damage);
         }
@@ -237,7 +235,7 @@ impl Process {
             }
             "tool_result" => {
                 let raw = if record.value.is_empty() { record.error } else { record.value };
-                let text = if raw.0.first() == Some(&b'"') { raw.text() } else { Cow::Borrowed("") };
+                let text = if raw.is_string() { raw.text() } else { Cow::Borrowed("") };
                 let id = record.tool_call_id.some().unwrap_or_else(|| record.id.as_str());
                 result(&mut self.builder, id, &text, raw, record.is_error.is_true(), at.time);
             }
@@ -312,7 +310,6 @@ impl Process {
         if !self.is_stream {
             session.capabilities = Capabilities::RESULT_ONLY;
         }
-        session.recording = Some(self.hashes);
         session
     }
 }

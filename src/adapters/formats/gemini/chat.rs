@@ -44,7 +44,6 @@ use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::base::rows::Rows;
-use crate::json::Raw;
 use crate::json::fields::Maybe;
 use crate::json::lines::Line;
 use crate::model::places::Place;
@@ -81,15 +80,12 @@ pub(crate) const QWEN: Adapter = Adapter {
     capabilities: ADAPTER.capabilities,
     places: &[Place::home(".qwen/tmp")],
     claims: |probe| {
-        let is_answered = ["\"type\":\"qwen\"", "\"type\": \"qwen\""].iter().any(|it| has(probe.raw("messages"), it));
+        let is_answered =
+            ["\"type\":\"qwen\"", "\"type\": \"qwen\""].iter().any(|it| probe.raw("messages").contains(it));
         2 * claims(probe) * u32::from(is_answered)
     },
     parse: fold::<Chats>,
 };
-
-fn has(raw: Raw<'_>, word: &str) -> bool {
-    memchr::memmem::find(raw.0, word.as_bytes()).is_some()
-}
 
 fn claims(probe: &Probe<'_>) -> u32 {
     const SET: [&str; 5] = ["lastUpdated", "messages", "sessionId", "summary", "directories"];

@@ -153,7 +153,7 @@ impl Fold for Requests {
         turn.model = record.model.owned().filter(|model: &Symbol| model != "unknown");
         turn.occurred_at = record.timestamp.0;
         turn.duration_ms = record.duration_ms.rounded().into();
-        turn.tokens = if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }.into();
+        turn.tokens = tokens.unless_all_zero().into();
         let provider = turn.provider.clone();
         if shows_exclusion(&record, &tokens) {
             self.exclusive.insert(provider);

@@ -52,7 +52,7 @@ impl Part {
     }
 
     pub(super) fn message(&mut self, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
-        if message.content.0.first() != Some(&b'[') {
+        if !message.content.is_list() {
             damage.note(Reason::NotAnObject);
             return;
         }

@@ -249,7 +249,7 @@ impl Usage {
             cache_write_1h: None,
             reasoning,
         };
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+        tokens.unless_all_zero()
     }
 }
 

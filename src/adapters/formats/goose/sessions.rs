@@ -153,8 +153,7 @@ pub(crate) const SESSIONS: Table = Table {
     json: &["model_config_json"],
     order: "id",
     below: &[("session_id", MESSAGES), ("session_id", LEDGER)],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 const MESSAGES: Table = Table {
@@ -164,9 +163,7 @@ const MESSAGES: Table = Table {
     columns: &["session_id", "message_id", "role", "content_json", "created_timestamp", "metadata_json"],
     json: &["content_json", "metadata_json"],
     order: "created_timestamp, id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 const LEDGER: Table = Table {
@@ -186,11 +183,9 @@ const LEDGER: Table = Table {
         "cost_source",
         "is_compaction",
     ],
-    json: &[],
     order: "id",
-    below: &[],
-    is_inside: false,
     is_optional: true,
+    ..Table::PLAIN
 };
 
 /// The state of a database or of a session file.

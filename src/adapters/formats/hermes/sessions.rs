@@ -104,7 +104,7 @@ pub(crate) const SESSION: Adapter = Adapter {
     places: &[Place::variable("HERMES_HOME", ".hermes", "sessions")],
     claims: |probe| {
         let is_own = probe.has_all(&["session_id", "platform", "session_start", "last_updated"]);
-        6 * u32::from(is_own && probe.raw("messages").0.first() == Some(&b'['))
+        6 * u32::from(is_own && probe.is_list("messages"))
     },
     parse: fold::<Hermes>,
 };
@@ -185,8 +185,7 @@ pub(crate) const SESSIONS: Table = Table {
     json: &["model_config", "tool_names"],
     order: "started_at, id",
     below: &[("session_id", MESSAGES), ("session_id", MODEL_USAGE)],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 const MESSAGES: Table = Table {
@@ -209,9 +208,7 @@ const MESSAGES: Table = Table {
     ],
     json: &["tool_calls"],
     order: "timestamp, id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 /// The system prompts by their hashes, since schema 25. They follow the sessions.
@@ -220,11 +217,9 @@ pub(crate) const SYSTEM_PROMPTS: Table = Table {
     key: "hash",
     needs: &["prompt"],
     columns: &["prompt"],
-    json: &[],
     order: "hash",
-    below: &[],
-    is_inside: false,
     is_optional: true,
+    ..Table::PLAIN
 };
 
 /// What a session spent with each model, since schema 20.
@@ -248,11 +243,9 @@ const MODEL_USAGE: Table = Table {
         "actual_cost_usd",
         "cost_status",
     ],
-    json: &[],
     order: "rowid",
-    below: &[],
-    is_inside: false,
     is_optional: true,
+    ..Table::PLAIN
 };
 
 /// The state of a database or a file.
@@ -310,7 +303,7 @@ impl Fold for Hermes {
                 let session = self.session(record.session_id.as_str(), line.number);
                 session.model_usage(&record, line.number, damage);
             }
-            "" if record.messages.0.first() == Some(&b'[') && record.session_id.some().is_some() => {
+            "" if record.messages.is_list() && record.session_id.some().is_some() => {
                 let session = self.session(record.session_id.as_str(), line.number);
                 session.document(&record);
                 let messages: Vec<Raw<'_>> = record.messages.read();

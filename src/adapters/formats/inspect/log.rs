@@ -67,20 +67,16 @@ pub(crate) const ADAPTER: Adapter = Adapter {
     places: &[Place::only_variable("INSPECT_LOG_DIR", "")],
     claims: |probe| {
         let is_log = probe.has_all(&["version", "eval", "plan"]) && probe.object("eval").has_all(&["task", "run_id"]);
-        let has_events = is_list(probe, "events") || is_list(&probe.object("transcript"), "events");
+        let has_events = probe.is_list("events") || probe.object("transcript").is_list("events");
         let is_sample = probe.has_all(&["id", "epoch", "input", "target"]) && has_events;
         6 * u32::from(is_log || is_sample)
     },
     parse: session_records::<Logs>,
 };
 
-fn is_list(probe: &Probe<'_>, key: &str) -> bool {
-    probe.raw(key).0.first() == Some(&b'[')
-}
-
 /// Whether a record is one of the other members of `.eval`, which repeat parts of samples.
 pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
-    probe.has_all(&["id", "epoch", "input", "target"]) || probe.has("scorer") && is_list(probe, "samples")
+    probe.has_all(&["id", "epoch", "input", "target"]) || probe.has("scorer") && probe.is_list("samples")
 }
 
 enum Logs {}
@@ -104,7 +100,7 @@ impl SessionRecords for Logs {
                 let sample = Sample::new(&log.context, raw.read(), Some(eval), number);
                 log.sessions.push(sample.read(Some(eval), document.status.as_str(), &mut line_numbers, damage));
             }
-        } else if [document.events, transcript].iter().any(|events| events.0.first() == Some(&b'[')) {
+        } else if [document.events, transcript].iter().any(|events| events.is_list()) {
             let sample = Sample::new(&log.context, Raw(line.bytes).read(), None, line.number);
             log.sessions.push(sample.read(None, "", &mut line_numbers, damage));
         } else {

@@ -67,9 +67,7 @@ pub(crate) const CONVERSATIONS_2: Table = Table {
     columns: &["key", "value", "created_at", "updated_at"],
     json: &["value"],
     order: "created_at, conversation_id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 pub(crate) const CONVERSATIONS: Table = Table {
@@ -79,13 +77,11 @@ pub(crate) const CONVERSATIONS: Table = Table {
     columns: &["value"],
     json: &["value"],
     order: "key",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 fn is_conversation(probe: &Probe<'_>) -> bool {
-    probe.has_all(&["conversation_id", "history"]) && probe.raw("history").0.first() == Some(&b'[')
+    probe.has_all(&["conversation_id", "history"]) && probe.is_list("history")
 }
 
 /// A row, or a document.
@@ -241,7 +237,7 @@ impl SessionRecords for Conversations {
 
 /// An entry of the history; in older versions a list of the two messages.
 fn entry(raw: Raw<'_>) -> Entry<'_> {
-    if raw.0.first() != Some(&b'[') {
+    if !raw.is_list() {
         return raw.read();
     }
     let messages: Vec<Raw<'_>> = raw.read();

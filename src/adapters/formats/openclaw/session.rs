@@ -91,9 +91,7 @@ pub(crate) const EVENTS: Table = Table {
     columns: &["seq", "event_json", "event_zstd"],
     json: &["event_json", "event_zstd"],
     order: "session_id, seq",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 /// The index: in older versions of the database, and in newer ones.
@@ -104,9 +102,7 @@ pub(crate) const ENTRIES: Table = Table {
     columns: &["session_id", "entry_json"],
     json: &["entry_json"],
     order: "session_key",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 pub(crate) const NODES: Table = Table {
@@ -176,8 +172,7 @@ fn is_cold(probe: &Probe<'_>) -> bool {
 
 /// Whether a document is an index that names sessions of other programs. An index without them adds nothing.
 fn names_other_sessions(probe: &Probe<'_>) -> bool {
-    let names =
-        |raw: Raw<'_>| [&b"cliSession"[..], b"CliSessionId"].iter().any(|it| memchr::memmem::find(raw.0, it).is_some());
+    let names = |raw: Raw<'_>| ["cliSession", "CliSessionId"].iter().any(|key| raw.contains(key));
     is_index(probe) && probe.pairs().any(|(_, raw)| names(*raw))
 }
 
@@ -287,9 +282,9 @@ impl Openclaw {
     fn row(&mut self, row: &Row<'_>, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
         match row.table.as_str() {
             "transcript_events" => {
-                let event = if row.event_json.0.first() == Some(&b'{') { row.event_json } else { row.event_zstd };
+                let event = if row.event_json.is_object() { row.event_json } else { row.event_zstd };
                 let mut record = session::Record::default();
-                if event.0.first() != Some(&b'{') || json::read_into(event.0, &mut record).is_err() {
+                if !event.is_object() || json::read_into(event.0, &mut record).is_err() {
                     damage.note(Reason::NotAnObject);
                     return RecordKind::Known;
                 }
@@ -320,7 +315,7 @@ impl Openclaw {
             if raw.0.starts_with(COLD) {
                 self.cold = Some(id.to_owned());
                 self.cold_record(&raw.read(), line, damage);
-            } else if raw.0.first() != Some(&b'{') || json::read_into(raw.0, &mut record).is_err() {
+            } else if !raw.is_object() || json::read_into(raw.0, &mut record).is_err() {
                 damage.note(Reason::NotAnObject);
             } else {
                 self.log.see_of(id, line, &record, damage);

@@ -7,6 +7,7 @@ use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::repository::of_root;
+use crate::adapters::shared::usage;
 use crate::json::fields::{Maybe, Number};
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, SessionResult};
@@ -66,13 +67,9 @@ impl Conversation {
     /// Adds a response that is not a part of the conversation: a summary.
     pub(super) fn bill(&mut self, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {
         self.sums.message(message);
-        match &message.tokens {
-            Maybe::Wrong => damage.note(Reason::NoUsage),
-            Maybe::Present(usage) if !usage.is_empty() => {
-                let tokens = usage.tokens(self.includes_reasoning(message), damage);
-                message.turn(&mut self.builder, &message.bill(usage, None), line, tokens);
-            }
-            _ => {}
+        if let Some(usage) = usage::present(&message.tokens, damage).filter(|usage| !usage.is_empty()) {
+            let tokens = usage.tokens(self.includes_reasoning(message), damage);
+            message.turn(&mut self.builder, &message.bill(usage, None), line, tokens);
         }
     }
 

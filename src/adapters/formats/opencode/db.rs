@@ -86,11 +86,9 @@ pub(crate) const SESSION: Table = Table {
     key: "id",
     needs: &["directory", "version", "time_created"],
     columns: &["parent_id", "directory", "version", "agent", "time_created"],
-    json: &[],
     order: "id",
     below: &[("session_id", MESSAGE)],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 const MESSAGE: Table = Table {
@@ -101,8 +99,7 @@ const MESSAGE: Table = Table {
     json: &["data"],
     order: "time_created, id",
     below: &[("message_id", PART)],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 const PART: Table = Table {
@@ -112,9 +109,8 @@ const PART: Table = Table {
     columns: &["message_id", "session_id", "data"],
     json: &["data"],
     order: "id",
-    below: &[],
     is_inside: true,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 pub(crate) const SESSION_2: Table = Table {
@@ -147,9 +143,7 @@ const MESSAGE_2: Table = Table {
     columns: &["session_id", "type", "time_created", "data"],
     json: &["data"],
     order: "seq, id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
@@ -237,7 +231,7 @@ impl Fold for Database {
 
     fn record(&mut self, line: Line<'_>, row: Row<'_>, damage: &mut RecordErrors) -> RecordKind {
         let number = line.number;
-        let is_object = row.data.0.first() == Some(&b'{');
+        let is_object = row.data.is_object();
         match row.table.as_str() {
             "session" | "session_v2" => {
                 self.begin(row, number, damage);
@@ -249,7 +243,7 @@ impl Fold for Database {
             "message" => {
                 let mut message: Message<'_> = row.data.read();
                 message.id = row.id;
-                if row.part.blocks.iter().any(|it| it.data.0.first() != Some(&b'{')) {
+                if row.part.blocks.iter().any(|it| !it.data.is_object()) {
                     damage.note(Reason::NotAnObject);
                 }
                 let parts = row.part.blocks.into_iter();

@@ -141,7 +141,7 @@ impl Fold for Exports {
     }
 
     fn record(&mut self, line: Line<'_>, document: Document<'_>, damage: &mut RecordErrors) -> RecordKind {
-        if document.messages.0.first() != Some(&b'[') {
+        if !document.messages.is_list() {
             return RecordKind::Unknown;
         }
         let mut info: Info<'_> = document.info.read();
@@ -169,7 +169,7 @@ impl Fold for Exports {
         }
         let mut line_numbers = LineNumbers::new(line);
         for raw in document.messages.read::<Vec<Raw<'_>>>() {
-            if raw.0.first() != Some(&b'{') {
+            if !raw.is_object() {
                 damage.note(Reason::NotAnObject);
                 continue;
             }

@@ -1,6 +1,5 @@
 //! What the formats of OpenHands share: a conversation, and its events.
 
-use crate::adapters::engine::Probe;
 use crate::model::session::Capabilities;
 
 mod acp;
@@ -18,8 +17,3 @@ pub(super) const SHOWS: Capabilities = Capabilities::TURNS
     .and(Capabilities::PERMISSION_DENIALS)
     .and(Capabilities::USER_TURNS)
     .and(Capabilities::KEPT_BY_RUNTIME);
-
-/// Whether a member is a list.
-pub(super) fn is_list(probe: &Probe<'_>, key: &str) -> bool {
-    probe.raw(key).0.first() == Some(&b'[')
-}

@@ -13,7 +13,6 @@
 //! `incomplete`.
 
 use super::common::conversation::CATEGORIES;
-use super::common::is_list;
 use crate::adapters::described::{self, Calls, Description, IdScope, Results, SessionFrom, TokenPaths};
 use crate::adapters::engine::Adapter;
 
@@ -26,7 +25,7 @@ pub(crate) const COMPLETIONS: Adapter = Adapter {
     places: &[],
     claims: |probe| {
         let is_request = probe.has_all(&["response", "cost", "timestamp"]);
-        let is_answered = |request: &str, answer: &str| is_list(probe, request) && probe.object("response").has(answer);
+        let is_answered = |request: &str, answer: &str| probe.is_list(request) && probe.object("response").has(answer);
         5 * u32::from(is_request && (is_answered("messages", "choices") || is_answered("input", "output")))
     },
     parse: |context, input| described::start(context, input, &[REQUEST, REQUEST_OF_RESPONSES]),

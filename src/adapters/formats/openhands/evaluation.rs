@@ -12,9 +12,9 @@
 
 use serde::Deserialize;
 
+use super::common::SHOWS;
 use super::common::conversation::Conversation;
 use super::common::records::{Event, Llm, Metrics, TokenUsage};
-use super::common::{SHOWS, is_list};
 use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, FinishedSessions, RecordErrors, RecordKind, SessionRecords, session_records};
 use crate::adapters::shared::ids::hashed_id;
@@ -32,7 +32,7 @@ pub(crate) const EVALUATION: Adapter = Adapter {
     capabilities: SHOWS,
     places: &[],
     claims: |probe| {
-        let is_output = is_list(probe, "history") && probe.has("metrics");
+        let is_output = probe.is_list("history") && probe.has("metrics");
         6 * u32::from(is_output && (probe.has("instance_id") || probe.has("issue") || probe.has("git_patch")))
     },
     parse: session_records::<Outputs>,

@@ -45,9 +45,9 @@
 //! `agent_state_changed`: `finished` and `awaiting_user_input` are `success`, `error` and `rate_limited` are `error`, `stopped` is
 //! `aborted`; else the last `finish`.
 
+use super::common::SHOWS;
 use super::common::conversation::Conversation;
 use super::common::records::Event;
-use super::common::{SHOWS, is_list};
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
@@ -67,7 +67,7 @@ pub(crate) const CONVERSATION: Adapter = Adapter {
         let is_event = probe.has_all(&["id", "timestamp", "source"])
             && (kind.ends_with("Event") || ["Condensation", "UserRejectObservation"].contains(&kind.as_ref()));
         let is_state = probe.has_all(&["id", "agent", "workspace"]) && probe.has("execution_status");
-        let is_page = probe.has_all(&["items", "next_page_id"]) && is_list(probe, "items");
+        let is_page = probe.has_all(&["items", "next_page_id"]) && probe.is_list("items");
         6 * u32::from(is_event || is_state) + 4 * u32::from(is_page)
     },
     parse: fold::<Events>,
@@ -81,7 +81,7 @@ pub(crate) const EVENTS: Adapter = Adapter {
     capabilities: SHOWS,
     places: &[Place::home(".openhands/sessions")],
     claims: |probe| {
-        let is_text = |key: &str| probe.raw(key).0.first() == Some(&b'"');
+        let is_text = |key: &str| probe.raw(key).is_string();
         let is_event = probe.has_all(&["id", "timestamp", "source"]) && !probe.has("kind") && !probe.has("type");
         let is_action = is_text("action") && (probe.has("args") || probe.has("message"));
         let is_observation = is_text("observation") && probe.has("content");
@@ -122,7 +122,7 @@ impl Fold for Events {
             conversation.state(&event, damage);
             return RecordKind::Known;
         }
-        if event.items.0.first() == Some(&b'[') {
+        if event.items.is_list() {
             let items: Vec<Raw<'_>> = event.items.read();
             for raw in items {
                 conversation.event(&raw.read(), raw.0, line.number, damage);

@@ -153,7 +153,7 @@ impl Fold for Exports {
         for metrics in &record.resource_metrics.blocks {
             is_known |= self.metrics(metrics, line, damage);
         }
-        // A record of a file exporter is no export.
+        // A record of a file exporter is not an export.
         if is_known || self.plain_log(line, damage) { RecordKind::Known } else { self.spans.line(line, damage) }
     }
 

@@ -26,7 +26,6 @@ use crate::base::time::Time;
 use crate::json::fields::{Flag, LazyText, Maybe, Number, Pairs, Text, TextOrBlocks, When};
 use crate::json::record::{Skip, record};
 use crate::json::{Raw, WithRaw};
-use crate::model::health::Reason;
 use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Status, Tokens};
 
 /// The facts that logs of pi's messages contain. Only the event stream contains retries.
@@ -215,14 +214,7 @@ impl Agent {
         let requested = message.timestamp.0;
         let answered = At { time: logged.time.or(requested), ..logged };
         self.builder.extend_to(requested);
-        let tokens = match &message.usage {
-            Maybe::Absent => Tokens::UNKNOWN,
-            Maybe::Wrong => {
-                damage.note(Reason::NoUsage);
-                Tokens::UNKNOWN
-            }
-            Maybe::Present(usage) => usage.tokens(damage),
-        };
+        let tokens = usage::present(&message.usage, damage).map_or(Tokens::UNKNOWN, |usage| usage.tokens(damage));
         let is_empty = tokens.total().unwrap_or(0) == 0;
         let stop = message.stop_reason.as_str();
         let stop_reason: Option<Symbol> = message.stop_reason.owned();

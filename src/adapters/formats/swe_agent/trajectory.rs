@@ -59,9 +59,8 @@ pub(crate) const ADAPTER: Adapter = Adapter {
 };
 
 fn claims(probe: &Probe<'_>) -> u32 {
-    let is_list = |key: &str| probe.raw(key).0.first() == Some(&b'[');
-    let is_run = is_list("trajectory") && is_list("history") && probe.has("info") && !probe.has("messages");
-    let has_attempts = || is_list("attempts") && probe.has("replay_config");
+    let is_run = probe.is_list("trajectory") && probe.is_list("history") && probe.has("info") && !probe.has("messages");
+    let has_attempts = || probe.is_list("attempts") && probe.has("replay_config");
     6 * u32::from(is_run || has_attempts())
 }
 
@@ -94,12 +93,11 @@ impl SessionRecords for Trajectories {
                 run.step(*step, line_numbers.line_of(*step));
             }
         }
-        let last_line = line.number + i64::try_from(memchr::memchr_iter(b'\n', line.bytes).count()).unwrap_or(0);
         let all_stats: Vec<ModelStats> = match document.info.model_stats.get() {
             Some(stats) => vec![*stats],
             None => parts.iter().filter_map(|part| part.info.model_stats.get().copied()).collect(),
         };
-        run.end(&document.info, &all_stats, last_line, damage);
+        run.end(&document.info, &all_stats, line.last_number(), damage);
         let mut session = run.finish();
         session.attempts = parts.iter().zip(&steps).map(|(part, steps)| attempt(part, steps)).collect();
         if !attempts.is_empty() {
@@ -127,7 +125,7 @@ fn attempt(part: &Document<'_>, steps: &[Raw<'_>]) -> Attempt {
     });
     Attempt {
         steps: steps.iter().map(&mut extend).collect(),
-        tokens: if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens },
+        tokens: tokens.unless_all_zero(),
         cost: stats.and_then(|stats| stats.instance_cost.money()).filter(|cost| *cost > 0.0),
     }
 }

@@ -90,7 +90,7 @@ fn is_trial_of_terminal_bench(probe: &Probe<'_>) -> bool {
 
 /// Whether it is the result of all trials of a run of terminal-bench, which repeats their results.
 fn is_run(probe: &Probe<'_>) -> bool {
-    probe.has_all(&["results", "n_resolved", "accuracy"]) && probe.raw("results").0.first() == Some(&b'[')
+    probe.has_all(&["results", "n_resolved", "accuracy"]) && probe.is_list("results")
 }
 
 fn is_trial_of_harbor(probe: &Probe<'_>) -> bool {
@@ -196,13 +196,13 @@ impl Document<'_> {
             task: verdict.task.clone(),
             trial: verdict.trial.clone(),
             verdicts: vec![verdict],
-            // Failures of the tests are no failures of the agent.
+            // Failures of the tests are not failures of the agent.
             exception: failure.filter(|mode| !matches!(*mode, "parse_error" | "test_timeout")).map(str::to_owned),
             error_kind: failure.map(kind_of),
             started_at: self.agent_started_at.0.or(self.trial_started_at.0),
             ended_at: self.agent_ended_at.0.or(self.trial_ended_at.0),
             // For agents that it does not count, it writes 0.
-            tokens: if counts.is_all_zero() { Tokens::UNKNOWN } else { counts },
+            tokens: counts.unless_all_zero(),
             labels: named(self.trial_name.as_str()),
             ..TrialResult::default()
         }

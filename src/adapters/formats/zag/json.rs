@@ -81,7 +81,7 @@ fn claims(probe: &Probe<'_>) -> u32 {
         _ => return 0,
     };
     // Other programs write messages whose content is a text.
-    let is_text = probe.raw("content").0.first() == Some(&b'"');
+    let is_text = probe.raw("content").is_string();
     if probe.has_all(keys) && !is_text { 4 } else { 0 }
 }
 

@@ -145,9 +145,7 @@ pub(crate) const THREADS: Table = Table {
     columns: &["parent_id", "folder_paths", "updated_at", "created_at", "data_type", "data"],
     json: &["data"],
     order: "id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 #[cfg(test)]

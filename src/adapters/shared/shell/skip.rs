@@ -1,4 +1,4 @@
-//! Skips parts of a command that are no commands of their own: patterns, bodies of functions, options.
+//! Skips parts of a command that are not commands of their own: patterns, bodies of functions, options.
 
 use std::iter::Peekable;
 

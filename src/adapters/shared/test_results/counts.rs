@@ -21,7 +21,7 @@ enum Token {
     Other,
 }
 
-/// The words of each token. A line with any other word is no summary.
+/// The words of each token. A line with any other word is not a summary.
 #[rustfmt::skip]
 const WORDS: &[(Token, &[&str])] = &[
     (Token::Failed, &["fail", "failed", "failing", "fails", "failure", "failures"]),

@@ -210,7 +210,7 @@ impl Arguments<'_> {
     /// What a call of `tool` is for.
     pub fn subject(&self, tool: &str, category: &str) -> Subject {
         let target = match category {
-            "shell" if self.command.0.first() == Some(&b'[') => {
+            "shell" if self.command.is_list() => {
                 return shell::shell_command_of_words(&self.command.read::<Vec<Text<'_>>>()).into();
             }
             "shell" if !self.command.is_empty() => return shell::shell_command_in(self.command).into(),
@@ -225,7 +225,7 @@ impl Arguments<'_> {
     }
 }
 
-/// The host of a URL, without user, port and a leading scheme; `None` for a text that is no URL.
+/// The host of a URL, without user, port and a leading scheme; `None` for a text that is not a URL.
 pub fn host(url: &str) -> Option<SharedStr> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next()?;

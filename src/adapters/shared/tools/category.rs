@@ -292,7 +292,7 @@ pub fn asks_human(tool: &str) -> bool {
     ASKING.contains(&normalized(without_server(tool)).as_str())
 }
 
-/// Whether a call only asks for the state of something that runs: a call that repeats it is no repetition of work.
+/// Whether a call only asks for the state of something that runs: a call that repeats it is not a repetition of work.
 pub fn polls(tool: &str) -> bool {
     let name = normalized(without_server(tool));
     POLLING.contains(&name.as_str()) || CONTINUING.contains(&name.as_str())

@@ -22,7 +22,7 @@ pub const FOCUS_VERSION: &str = "1.2";
 /// The tables that the export reads.
 pub const FOCUS_TABLES: &[&str] = &[sessions::TABLE, turns::TABLE];
 
-/// The charges in scope, and the rows of the ledger that are no charge.
+/// The charges in scope, and the rows of the ledger that are not charges.
 #[derive(Debug)]
 pub struct Focus {
     /// A row per day, kind of usage, model, project, labels and so on.

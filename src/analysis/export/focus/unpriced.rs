@@ -1,4 +1,4 @@
-//! Usage that is no charge, as its cost is unknown.
+//! Usage that is not a charge, as its cost is unknown.
 
 /// Usage without a known cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -134,7 +134,7 @@ impl Sums {
             *sum = add(*sum, count);
         }
         self.cost = add_money(self.cost, turns.cost(row));
-        // A total of a session is no operation.
+        // A total of a session is not an operation.
         if turns.grain(row) != Some("turn") {
             return;
         }

@@ -79,7 +79,7 @@ fn an_agent_that_changes_nothing_gave_up_or_answered() {
         call.is_remote = true;
     }
     assert_eq!(class(&Session { turns: &turns(None), ..wrong(&searches) }), (Class::WrongAnswer, Some(9)));
-    // A file that reproduces the problem is no change, and its runs are no work.
+    // A file that reproduces the problem is not a change, and its runs are not work.
     let mut scratch = calls(&[(READ, GOOD), (EDIT, GOOD), (RUN, GOOD), (TEST, BAD)]);
     scratch[1].is_scratch = true;
     assert_eq!(class(&wrong(&scratch)), (Class::GaveUp, Some(4)));

@@ -214,7 +214,7 @@ fn columns_that_matter_least_are_hidden_first() {
     let (text, hidden) = printed(&frame, style, screen(42, 10));
     assert_eq!(hidden, ["reason", "unit", "example"]);
     assert!(text.contains("/2026-10-05.jsonl"), "{text}");
-    // Such a column is no main measure.
+    // Such a column is not a main measure.
     let frame = df!(
         "measure" => ["cost_per_session_usd"; 9], "before" => [" $1.19"; 9],
         "changed" => ["prompt: from this one to that one"; 9], "sessions" => [33_i64; 9]

@@ -10,7 +10,7 @@ use crate::base::time::DAY_MICROS;
 /// How long after the session the next commit may be written.
 const LATEST: i64 = 3 * DAY_MICROS;
 
-/// The commits of the branch of a session, without merges. The default branch is no such branch. A session that printed the hash of a
+/// The commits of the branch of a session, without merges. The default branch is not such a branch. A session that printed the hash of a
 /// commit made one that is not known, and not the next one on its branch.
 pub(in crate::analysis::shipped) fn commits(session: &Session, history: &History, own: &[usize]) -> Vec<usize> {
     let (Some(branch), Some(start)) = (&session.branch, session.started_at) else { return Vec::new() };

@@ -36,7 +36,7 @@ impl Baseline {
         }
     }
 
-    /// An error of the comparison. The times of the baseline are no options.
+    /// An error of the comparison. The times of the baseline are not options.
     fn error(&self, error: Error) -> anyhow::Error {
         match (self, error) {
             (Self::Period(earliest, latest), Error::EmptyPeriod { since, first, until, end })

@@ -287,7 +287,7 @@ impl Counting {
 }
 
 impl Document<'_> {
-    /// Whether a step, or the sum, shows that cached tokens are no part of the prompt.
+    /// Whether a step, or the sum, shows that cached tokens are not part of the prompt.
     fn has_more_cached_tokens_than_prompt(&self) -> bool {
         let is_more = |cached: Count, prompt: Count| cached.get() > prompt.get() && prompt.get().is_some();
         let steps: Vec<Raw<'_>> = self.steps.read();

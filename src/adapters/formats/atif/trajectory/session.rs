@@ -124,7 +124,7 @@ impl Trajectory {
         }
         let mut line_numbers = LineNumbers::new(place.line);
         for raw in steps {
-            if raw.0.first() != Some(&b'{') {
+            if !raw.is_object() {
                 damage.note(Reason::NotAnObject);
                 continue;
             }

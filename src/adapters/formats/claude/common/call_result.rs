@@ -191,7 +191,7 @@ pub(super) fn lines_of(arguments: &ToolArguments<'_>) -> Option<ChangedLines> {
 
 /// The text of a result: a string, or its first text block.
 fn first_text(content: Raw<'_>) -> LazyText<'_> {
-    if content.0.first() == Some(&b'[') {
+    if content.is_list() {
         let blocks: Vec<Block<'_>> = content.read();
         return blocks.into_iter().map(|it| it.text).find(LazyText::is_some).unwrap_or_default();
     }

@@ -102,13 +102,13 @@ fn is_event(probe: &Probe<'_>) -> bool {
 }
 
 fn is_container(probe: &Probe<'_>) -> bool {
-    let is_wrapper = |name: &str| probe.raw(name).0.first() == Some(&b'{') && is_event(&probe.object(name));
-    WRAPPERS.iter().any(|name| is_wrapper(name)) || LISTS.iter().any(|name| is_list(probe.raw(name)))
+    let is_wrapper = |name: &str| probe.raw(name).is_object() && is_event(&probe.object(name));
+    WRAPPERS.iter().any(|name| is_wrapper(name)) || LISTS.iter().any(|name| begins_with_event(probe.raw(name)))
 }
 
 /// Whether a list begins with an event. It may be large, and of another format.
-fn is_list(list: Raw<'_>) -> bool {
-    if list.0.first() != Some(&b'[') {
+fn begins_with_event(list: Raw<'_>) -> bool {
+    if !list.is_list() {
         return false;
     }
     let head = list.0.get(..HEAD).unwrap_or(list.0);

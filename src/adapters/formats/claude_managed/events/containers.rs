@@ -42,7 +42,7 @@ pub(super) fn items_of<'a>(record: Record<'a>, line: Line<'a>, damage: &mut Reco
 
 struct Found<'a> {
     items: Vec<Item<'a>>,
-    /// Members of lists that are no events that are known.
+    /// Members of lists that are not events that are known.
     unknown: Vec<Raw<'a>>,
     line_numbers: LineNumbers<'a>,
 }
@@ -81,10 +81,10 @@ impl<'a> Found<'a> {
 
     /// Adds an object, or the objects of a list.
     fn add_value(&mut self, value: Raw<'a>, session_id: Option<&str>, levels: usize) {
-        let is_list = value.0.first() == Some(&b'[');
+        let is_list = value.is_list();
         let before = self.items.len();
         let members: Vec<Raw<'a>> = if is_list { value.read() } else { vec![value] };
-        for raw in members.into_iter().filter(|raw| raw.0.first() == Some(&b'{')) {
+        for raw in members.into_iter().filter(|raw| raw.is_object()) {
             let line = Line { number: self.line_numbers.line_of(raw), bytes: raw.0 };
             if !self.add(raw.read(), line, session_id, levels) && is_list {
                 self.unknown.push(raw);
@@ -106,5 +106,5 @@ impl<'a> Found<'a> {
 
 /// Whether a record of another type contains an event: the type may be that of the program that saved it.
 fn has_wrapped(record: &Record<'_>) -> bool {
-    [record.raw, record.event, record.data, record.payload].iter().any(|raw| raw.0.first() == Some(&b'{'))
+    [record.raw, record.event, record.data, record.payload].iter().any(|raw| raw.is_object())
 }

@@ -133,7 +133,7 @@ pub(super) struct Model {
 impl Model {
     /// A model in its forms: a name, or an object.
     pub(super) fn of(raw: Raw<'_>) -> Option<Self> {
-        let model = if raw.0.first() == Some(&b'"') {
+        let model = if raw.is_string() {
             Self { id: Some(raw.text().into()), ..Self::default() }
         } else {
             let record: ModelRecord<'_> = raw.read();
@@ -175,10 +175,6 @@ struct Typed<'a> {
 
 /// A word that is a string, or the `type` of an object.
 pub(super) fn word_of(raw: Raw<'_>) -> Option<Cow<'_, str>> {
-    let word = if raw.0.first() == Some(&b'"') {
-        raw.text()
-    } else {
-        raw.read::<Typed<'_>>().kind.into_inner().unwrap_or_default()
-    };
+    let word = if raw.is_string() { raw.text() } else { raw.read::<Typed<'_>>().kind.into_inner().unwrap_or_default() };
     (!word.is_empty()).then_some(word)
 }

@@ -10,13 +10,12 @@ use super::threads::Threads;
 use super::totals::Totals;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::blocks::text_of;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::{changes, repository, subagents, usage};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::TextOrBlocks;
 use crate::model::health::Reason;
 use crate::model::id_hash::IdHash;
 use crate::model::session::{CallStatus, EventKind, Identity, Operation, SessionResult, Tokens};
@@ -123,8 +122,7 @@ impl Session {
             "session.updated" => self.set_agent(event.agent),
             "session.usage" => self.totals.add(event.usage.get(), event.id.as_str(), at, damage),
             "system.message" => {
-                let content: TextOrBlocks<'_, TextBlock<'_>> = event.content.read();
-                self.builder.instructions(&content.joined(|block| block.text.as_str()));
+                self.builder.instructions(&text_of(event.content));
             }
             _ => self.add_status(event, at),
         }
@@ -181,8 +179,7 @@ impl Session {
     }
 
     fn prompt(&mut self, event: &Record<'_>, at: At) {
-        let content: TextOrBlocks<'_, TextBlock<'_>> = event.content.read();
-        let text = content.joined(|block| block.text.as_str());
+        let text = text_of(event.content);
         let text = event.description.some().unwrap_or(&text);
         self.builder.prompt_as(identity(event.id.as_str()), Some(text));
         self.builder.asked(None, at.time);
@@ -191,8 +188,7 @@ impl Session {
 
     fn answer_text(&mut self, event: &Record<'_>) {
         if self.builder.keeps_text() && self.threads.of_event(event.session_thread_id.some()).is_none() {
-            let content: TextOrBlocks<'_, TextBlock<'_>> = event.content.read();
-            self.builder.set_answer(&content.joined(|block| block.text.as_str()));
+            self.builder.set_answer(&text_of(event.content));
         }
     }
 

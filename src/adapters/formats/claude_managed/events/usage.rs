@@ -57,7 +57,7 @@ impl Usage<'_> {
         let cache_write = self.cache_creation_input_tokens.get().or(parts);
         let cache_write_1h = hour.get().filter(|hour| cache_write.is_some_and(|all| *hour <= all));
         let tokens = Tokens { input, output, cache_read, cache_write, cache_write_1h, reasoning: None };
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+        tokens.unless_all_zero()
     }
 
     /// The cost at list prices, in US dollars.

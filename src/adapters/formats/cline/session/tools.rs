@@ -47,7 +47,7 @@ struct Part<'a> {
 pub(super) fn arguments(builder: &mut Builder, call: usize, raw: Raw<'_>, at: At) {
     let input: Input<'_> = raw.read();
     // The tools also take a list without a name around it.
-    let own = if raw.0.first() == Some(&b'[') { raw } else { Raw::default() };
+    let own = if raw.is_list() { raw } else { Raw::default() };
     let row = &builder.session.tool_calls[call];
     match (row.category.as_ref(), row.tool.as_str()) {
         ("shell", _) => {
@@ -75,7 +75,7 @@ fn either<'a>(named: Raw<'a>, own: Raw<'a>) -> Raw<'a> {
 
 /// The texts in a list, or in one value: strings, or what `of_part` finds in an object. Empty ones are left out.
 fn words_of(value: Raw<'_>, of_part: fn(&Part<'_>) -> String) -> Vec<String> {
-    let values: Vec<Raw<'_>> = if value.0.first() == Some(&b'[') { value.read() } else { vec![value] };
+    let values: Vec<Raw<'_>> = if value.is_list() { value.read() } else { vec![value] };
     let word = |value: &Raw<'_>| match value.0.first() {
         Some(b'"') => value.text().into_owned(),
         Some(b'{') => of_part(&value.read()),
@@ -125,7 +125,7 @@ pub(super) fn outcome(_tool: &str, content: Raw<'_>) -> Outcome {
         success: Flag,
         error: Text<'a>,
     }
-    // A result that is no list is JSON in a string.
+    // A result that is not a list is JSON in a string.
     let text = content.text();
     let value = Raw(text.trim_ascii().as_bytes());
     let results: Vec<Done<'_>> = match value.0.first() {

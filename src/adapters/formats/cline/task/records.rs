@@ -137,6 +137,6 @@ impl Request<'_> {
             cache_write,
             ..Tokens::UNKNOWN
         };
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+        tokens.unless_all_zero()
     }
 }

@@ -67,7 +67,7 @@ impl Thread {
         let known = self.builder.session.tool_calls[call].status;
         let is_input = self.state.inputs.contains_key(&call);
         // A list contains images and other parts. A header is in its first text.
-        let is_list = item.output.0.first() == Some(&b'[');
+        let is_list = item.output.is_list();
         let parts: Vec<Part<'_>> = if is_list { item.output.read() } else { Vec::new() };
         let first = if is_list { parts.first().map_or(Raw::default(), |it| it.text) } else { item.output };
         // Of a command's output only the header that the client adds is used.

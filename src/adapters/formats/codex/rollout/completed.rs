@@ -6,12 +6,12 @@ use super::thread::{APPLY_PATCH, Logged, Thread};
 use crate::adapters::engine::RecordKind;
 use crate::adapters::formats::codex::common::{Edit, Outcome};
 use crate::adapters::shared::at::At;
-use crate::base::text::Symbol;
+use crate::adapters::shared::subagents;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Pairs, Text};
 use crate::json::lines::Line;
-use crate::model::session::{CallStatus, EventKind, Operation};
+use crate::model::session::{CallStatus, Operation};
 
 /// The tool that runs a command.
 pub(super) const EXEC_COMMAND: &str = "exec_command";
@@ -173,11 +173,7 @@ impl Thread {
     }
 
     pub(super) fn spawned(&mut self, child: &str, call_id: &str, at: At) {
-        if self.builder.session.subagents.insert(child.into()) {
-            let event = self.builder.event(EventKind::Subagent, at);
-            event.code = Some(Symbol::new(child));
-            event.call_id = Some(call_id.into()).filter(|_| !call_id.is_empty());
-        }
+        subagents::add(&mut self.builder, child, Some(call_id).filter(|id| !id.is_empty()), at);
     }
 
     /// How a reported call ended. A script fails with a call that it made, but succeeds only by itself.
@@ -210,7 +206,7 @@ fn started_at(milliseconds: Count) -> Option<Time> {
 
 /// The command in an item: a list of words.
 pub(super) fn command_in(command: Raw<'_>) -> Option<String> {
-    if command.0.first() != Some(&b'[') {
+    if !command.is_list() {
         return Some(command.text().into_owned()).filter(|_| !command.is_empty());
     }
     let words: Vec<Text<'_>> = command.read();

@@ -32,7 +32,7 @@ by_type! {
         "WebSearch" => WebSearch(SearchItem<'a>),
         "Extension" => Extension(ExtensionItem<'a>),
         "ContextCompaction" => Compaction,
-        // Items whose calls are response items, and items that are no calls.
+        // Items whose calls are response items, and items that are not calls.
         "FunctionCallOutput" | "HookPrompt" | "Plan" | "Reasoning" | "ImageView" | "ImageGeneration" | "Sleep" | "EnteredReviewMode"
         | "ExitedReviewMode" => Unread,
     }

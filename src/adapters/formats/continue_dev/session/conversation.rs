@@ -6,7 +6,7 @@ use super::counts::Counts;
 use super::records::{CallState, Document, FileArgument, Item, Message, PromptLog, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::blocks::text_of;
 use crate::adapters::shared::builder::{Builder, Last, money};
 use crate::adapters::shared::changed_lines::Sketch;
 use crate::adapters::shared::changes;
@@ -214,15 +214,6 @@ fn directory(text: &str) -> String {
     // `/c:/work` is `c:/work`.
     let is_drive = decoded.as_bytes().get(2) == Some(&b':');
     if is_drive { decoded.get(1..).unwrap_or_default().to_owned() } else { decoded }
-}
-
-/// A string, or the texts of blocks.
-fn text_of(content: Raw<'_>) -> String {
-    if content.0.first() == Some(&b'[') {
-        let blocks: Vec<TextBlock<'_>> = content.read();
-        return blocks.iter().map(|block| block.text.as_str()).collect();
-    }
-    if content.is_empty() { String::new() } else { content.text().into_owned() }
 }
 
 #[cfg(test)]

@@ -306,7 +306,7 @@ impl Usage {
             cache_write_1h: None,
             reasoning: self.reasoning_tokens.get(),
         };
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+        tokens.unless_all_zero()
     }
 }
 

@@ -268,8 +268,7 @@ impl Session {
         let is_edit = row.category == "edit";
         let is_create = name == "create" || edit.command.as_str() == "create";
         let read = self.builder.arguments(call, arguments);
-        let patch =
-            if arguments.0.first() == Some(&b'"') { Some(arguments.text()) } else { read.patch().map(Into::into) };
+        let patch = if arguments.is_string() { Some(arguments.text()) } else { read.patch().map(Into::into) };
         match (patch, read.file()) {
             (Some(patch), _) if is_edit => self.builder.patch(call, &patch, at),
             (None, Some(file)) if is_create => {

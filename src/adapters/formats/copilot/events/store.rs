@@ -41,11 +41,8 @@ pub(crate) const USAGE: Table = Table {
         "parent_tool_call_id",
         "created_at",
     ],
-    json: &[],
     order: "id",
-    below: &[],
-    is_inside: false,
-    is_optional: false,
+    ..Table::PLAIN
 };
 
 /// Where the sessions ran.
@@ -112,7 +109,7 @@ impl Store {
         Self { context: metered(context), sessions: SessionsById::default() }
     }
 
-    /// Adds a line that is no event, if it is a row.
+    /// Adds a line that is not an event, if it is a row.
     pub(super) fn line(&mut self, line: Line<'_>, damage: &mut RecordErrors) -> RecordKind {
         json::from_slice::<Row<'_>>(line.bytes).map_or(RecordKind::Unknown, |row| self.row(&row, line.number, damage))
     }

@@ -19,8 +19,6 @@ use crate::model::session::{CallStatus, EventKind, Identity, ModelTotal, Operati
 /// A process while its records are read.
 pub(super) struct Process {
     pub(super) builder: Builder,
-    /// A hash of each record.
-    pub(super) hashes: Vec<u64>,
     /// The number of the attempt that connects again.
     pub(super) reconnection: Option<i64>,
 }
@@ -89,7 +87,7 @@ impl Process {
 
     fn tool_call(&mut self, record: &Record<'_>, line: Line<'_>) {
         let time = record.timestamp_ms.0;
-        let is_tool = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.0.first() == Some(&b'{');
+        let is_tool = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.is_object();
         let Some((key, raw)) = record.tool_call.0.iter().find(is_tool) else { return };
         let inner: ToolCall<'_> = raw.read();
         let text = inner.arguments.text();
@@ -125,7 +123,7 @@ impl Process {
     }
 
     fn call_result(&mut self, call: usize, key: &str, inner: &ToolCall<'_>, arguments: &Arguments<'_>, at: At) {
-        let is_outcome = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.0.first() == Some(&b'{');
+        let is_outcome = |member: &&(Cow<'_, str>, Raw<'_>)| member.1.is_object();
         let (name, raw) = inner
             .result
             .0
@@ -204,7 +202,7 @@ impl Process {
 
 /// The message of an error: a string, or the `message` of an object.
 fn message_of(error: Raw<'_>) -> Cow<'_, str> {
-    if error.0.first() == Some(&b'"') {
+    if error.is_string() {
         return error.text();
     }
     error.read::<Failure<'_>>().message.into_inner().unwrap_or_default()

@@ -124,7 +124,7 @@ impl Usage {
         let input =
             if self.is_ambiguous(time) { uncached(Included::IfTheyFit, input, cache_read, cache_write) } else { input };
         let tokens = Tokens { input, output, cache_read, cache_write, ..Tokens::UNKNOWN };
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+        tokens.unless_all_zero()
     }
 
     /// Whether the input may include cached tokens: it is at least as large, and no record shows a later version.

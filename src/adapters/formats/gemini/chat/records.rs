@@ -166,7 +166,7 @@ impl Counts {
 
 /// The text of a content; `None` if it contains the result of a call.
 pub(super) fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
-    if content.0.first() == Some(&b'"') {
+    if content.is_string() {
         return Some(content.text());
     }
     let parts = parts_of(content);
@@ -178,7 +178,7 @@ pub(super) fn text_of(content: Raw<'_>) -> Option<Cow<'_, str>> {
 
 pub(super) fn parts_of(content: Raw<'_>) -> Vec<Part<'_>> {
     // A single part may be written without a list.
-    if content.0.first() == Some(&b'{') { vec![content.read()] } else { content.read() }
+    if content.is_object() { vec![content.read()] } else { content.read() }
 }
 
 /// The result of a call, and the response in it. After the history was rewritten, each call of an answer has the results of all of them.

@@ -145,7 +145,7 @@ impl Chat {
         self.written.user(message, identity);
     }
 
-    /// Reads which messages the history consists of now. Copies of earlier messages in it are no prompts.
+    /// Reads which messages the history consists of now. Copies of earlier messages in it are not prompts.
     pub(super) fn set_history(&mut self, messages: &[Raw<'_>], line: i64, damage: &mut RecordErrors) {
         for copy in self.written.take_copies(messages) {
             let session = &mut self.builder.session;

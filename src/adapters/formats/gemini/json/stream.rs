@@ -133,7 +133,6 @@ impl Fold for Stream {
             self.processes.push(Process {
                 builder: Builder::new(&self.context, id, line.number),
                 keeps_text: self.context.content >= Retention::Text,
-                hashes: Vec::new(),
                 text: String::new(),
                 has_answer: false,
                 last_error: None,
@@ -141,7 +140,7 @@ impl Fold for Stream {
             });
         }
         if let Some(process) = self.processes.last_mut() {
-            process.hashes.push(hash_of_document(line.bytes));
+            process.builder.recorded(hash_of_document(line.bytes));
             process.record(&record, line, damage);
         }
         RecordKind::Known
@@ -155,7 +154,6 @@ impl Fold for Stream {
 struct Process {
     builder: Builder,
     keeps_text: bool,
-    hashes: Vec<u64>,
     /// The text of the assistant's message so far.
     text: String,
     has_answer: bool,
@@ -291,9 +289,7 @@ impl Process {
 
     fn finish(mut self) -> SessionResult {
         self.flush();
-        let mut session = self.builder.finish();
-        session.recording = Some(self.hashes);
-        session
+        self.builder.finish()
     }
 }
 

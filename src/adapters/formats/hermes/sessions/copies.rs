@@ -111,13 +111,13 @@ impl Copies {
         place.is_some()
     }
 
-    /// Adds a prompt that is no copy so far. Returns its number.
+    /// Adds a prompt that is not a copy so far. Returns its number.
     pub(super) fn add_prompt(&mut self, message: &Record<'_>) -> usize {
         self.prompts.push((Key::of(message).content, message.timestamp.0));
         self.prompts.len()
     }
 
-    /// The number of prompts, and how many of them are no copies. Older versions insert what a compaction in place keeps with the time
+    /// The number of prompts, and how many of them are not copies. Older versions insert what a compaction in place keeps with the time
     /// of the summary, which may follow.
     pub(super) fn prompts(&self) -> (usize, usize) {
         let is_copy = |(content, time): &&(u64, Option<Time>)| {

@@ -8,14 +8,14 @@ use super::records::{ModelConfig, Record};
 use super::spent::Spent;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::blocks::text_of;
 use crate::adapters::shared::builder::{Builder, Last};
 use crate::adapters::shared::changes;
 use crate::adapters::shared::chat_completions::ToolCall;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Flag, Number, Text, TextOrBlocks};
+use crate::json::fields::{Flag, Number, Text};
 use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Total};
 
 /// What a tool returns, if it returns JSON.
@@ -175,7 +175,7 @@ impl Session {
         }
     }
 
-    /// Adds what a message contains that is no copy.
+    /// Adds what a message contains that is not a copy.
     fn new_message(&mut self, message: &Record<'_>, at: At) {
         match message.role.as_str() {
             "user" if self.is_scheduled || !is_typed(message) => self.builder.prompted_by_program(),
@@ -208,7 +208,7 @@ impl Session {
                 let text = text_of(message.content);
                 self.builder.set_answer(&text);
                 // Some providers state `stop` beside calls.
-                let has_calls = message.tool_calls.0.first() == Some(&b'[') && message.tool_calls.0 != b"[]";
+                let has_calls = message.tool_calls.is_list() && message.tool_calls.0 != b"[]";
                 let is_cut = message.finish_reason.as_str() == "length";
                 if has_calls || is_cut || text.is_empty() { Last::Work } else { Last::Answer }
             }
@@ -342,10 +342,4 @@ fn is_interruption(message: &Record<'_>) -> bool {
     message.finish_reason.some().is_none()
         && message.tool_calls.is_empty()
         && text().starts_with("Operation interrupted")
-}
-
-/// A string, or the texts of blocks.
-fn text_of(content: Raw<'_>) -> String {
-    let content: TextOrBlocks<'_, TextBlock<'_>> = content.read();
-    content.joined(|block| block.text.as_str())
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::usage::Usage;
-use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::blocks;
 use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, When};
@@ -130,14 +130,7 @@ pub(super) struct ToolError<'a> {
 
 /// The text of a string or of blocks. A text that is stored as an attachment is left out.
 pub(super) fn text_of(content: Raw<'_>) -> String {
-    let text: String = if content.0.first() == Some(&b'[') {
-        let blocks: Vec<TextBlock<'_>> = content.read();
-        blocks.iter().map(|block| block.text.as_str()).collect()
-    } else if content.0.first() == Some(&b'"') {
-        content.text().into_owned()
-    } else {
-        String::new()
-    };
+    let text = blocks::text_of(content);
     let is_attachment = ["attachment://", "tc://"].iter().any(|scheme| text.starts_with(scheme));
     if is_attachment { String::new() } else { text }
 }

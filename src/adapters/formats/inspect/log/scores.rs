@@ -26,7 +26,7 @@ pub(super) fn verdicts(scores: Raw<'_>, of_sample: &Verdict) -> Vec<Verdict> {
                 verdicts.push(Verdict { name, passed, score, judge, ..of_sample.clone() });
             }
         };
-        if score.value.0.first() == Some(&b'{') {
+        if score.value.is_object() {
             let aspects: Pairs<'_, Raw<'_>> = score.value.read();
             for (aspect, value) in aspects.0 {
                 add(format!("{scorer}/{aspect}"), value);

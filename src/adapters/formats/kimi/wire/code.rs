@@ -189,7 +189,7 @@ impl Code {
                 let id = self.call_id(&event.tool_call_id);
                 // An object, or JSON as a string.
                 let text = event.args.text();
-                let is_text = event.args.0.first() == Some(&b'"');
+                let is_text = event.args.is_string();
                 let arguments = if is_text { Raw(text.as_bytes()) } else { event.args };
                 // Newer versions write the usage of a response before its calls.
                 let turn = self.recorded.map(|(turn, _)| turn);

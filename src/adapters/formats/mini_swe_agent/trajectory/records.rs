@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::chat_completions::ToolCall;
 use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::time::Time;
@@ -90,12 +91,6 @@ pub(super) struct Message<'a> {
     pub(super) usage: Maybe<Usage>,
     pub(super) output: Raw<'a>,
     pub(super) call_id: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-pub(super) struct Block<'a> {
-    pub(super) text: Text<'a>,
 }
 
 /// An item of a response of the Responses API.
@@ -199,7 +194,7 @@ impl Usage {
             cache_write_1h: None,
             reasoning: reasoning.get(),
         };
-        if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+        tokens.unless_all_zero()
     }
 }
 
@@ -260,9 +255,9 @@ impl<'a> Message<'a> {
 
 /// A string's text, or the first of blocks.
 pub(super) fn text_of(content: Raw<'_>) -> Cow<'_, str> {
-    if content.0.first() == Some(&b'"') {
+    if content.is_string() {
         return content.text();
     }
-    let blocks: Vec<Block<'_>> = content.read();
+    let blocks: Vec<TextBlock<'_>> = content.read();
     blocks.into_iter().find_map(|it| it.text.into_inner()).unwrap_or_default()
 }

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::records::{Error, Part};
-use crate::adapters::shared::blocks::TextBlock;
+use crate::adapters::shared::blocks::text_of;
 use crate::json::Raw;
-use crate::json::fields::TextOrBlocks;
 use crate::model::session::{CallStatus, Operation};
 
 /// The tool that versions before 2.0 run in place of one whose arguments are invalid (`tool/invalid.ts`). It always completes.
@@ -69,8 +68,7 @@ pub(super) fn refusal(error: Raw<'_>) -> Option<Cow<'_, str>> {
 
 /// What a write did, as its result states it since 2.0 (`tool/plugin/write.ts`). Before, the result was the same for new files.
 pub(super) fn written(output: Raw<'_>) -> Option<Operation> {
-    let output: TextOrBlocks<'_, TextBlock<'_>> = output.read();
-    let text = output.joined(|it| it.text.as_str());
+    let text = text_of(output);
     if text.starts_with("Created file successfully: ") {
         Some(Operation::Create)
     } else if text.starts_with("Wrote file successfully: ") {

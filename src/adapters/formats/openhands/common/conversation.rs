@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 
-use super::records::{Agent, Event, FullState, Metrics, Observation, Stats, text_of};
+use super::records::{Agent, Event, FullState, Metrics, Observation, Stats};
 use super::running::Running;
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
+use crate::adapters::shared::blocks::text_of;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::tools::category_among;
 use crate::adapters::shared::{changes, subagents, usage};

@@ -262,11 +262,7 @@ impl<'a> Metrics<'a> {
     pub(in crate::adapters::formats::openhands) fn costs(&self) -> Vec<CostEntry<'a>> {
         let costs: Vec<Raw<'a>> = self.costs.read();
         let entry = |raw: Raw<'a>| {
-            if raw.0.first() == Some(&b'{') {
-                raw.read()
-            } else {
-                CostEntry { cost: raw.read(), ..CostEntry::default() }
-            }
+            if raw.is_object() { raw.read() } else { CostEntry { cost: raw.read(), ..CostEntry::default() } }
         };
         costs.into_iter().map(entry).collect()
     }
@@ -354,22 +350,5 @@ impl TokenUsage<'_> {
     /// What is compared with a running total: the prompt as logged, and the output.
     pub(in crate::adapters::formats::openhands) fn sent_and_received(&self) -> (i64, i64) {
         (self.prompt_tokens.get().unwrap_or(0), self.completion_tokens.get().unwrap_or(0))
-    }
-}
-
-/// A string, or the texts of blocks.
-pub(in crate::adapters::formats::openhands) fn text_of(content: Raw<'_>) -> String {
-    #[derive(Debug, Default, Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Block<'a> {
-        text: Text<'a>,
-    }
-    match content.0.first() {
-        Some(b'[') => {
-            let blocks: Vec<Block<'_>> = content.read();
-            blocks.iter().map(|block| block.text.as_str()).collect()
-        }
-        Some(b'"') => content.text().into_owned(),
-        _ => String::new(),
     }
 }

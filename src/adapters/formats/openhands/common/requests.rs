@@ -201,7 +201,7 @@ impl Conversation {
         let mut totals = vec![Total { key: "stats".to_owned(), ..sum_of(&own, model.as_ref()) }];
         totals.extend(subagents.into_iter().map(|running| Total {
             key: format!("stats {}", running.usage),
-            // It is no later state of the total before it.
+            // It is not a later state of the total before it.
             is_of_new_process: true,
             is_of_subagents: true,
             ..sum_of(&[running], model.as_ref())

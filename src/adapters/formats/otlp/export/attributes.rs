@@ -147,13 +147,13 @@ pub(super) fn count_of(digits: &str) -> Count {
     }
 }
 
-/// A time in nanoseconds since 1970, which is a string. 0 is no time.
+/// A time in nanoseconds since 1970, which is a string. 0 is not a time.
 pub(super) fn time_of(nanoseconds: Raw<'_>) -> Option<Time> {
     if nanoseconds.is_empty() {
         return None;
     }
     let micros = nanoseconds.text().parse::<i64>().ok()? / 1000;
-    // Numbers of other units are no times here.
+    // Numbers of other units are not times here.
     (micros > 100_000_000_000_000).then(|| Time::from_number(micros as f64)).flatten()
 }
 

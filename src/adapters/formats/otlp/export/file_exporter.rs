@@ -302,7 +302,7 @@ fn request_of(attributes: &Attributes<'_, '_>, damage: &mut RecordErrors) -> Req
         provider: attributes.symbol(&["gen_ai.provider.name", "gen_ai.system"]),
         effort: attributes.symbol(&EFFORTS),
         stop_reason: reasons.first().and_then(Text::owned),
-        tokens: if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens },
+        tokens: tokens.unless_all_zero(),
         cost: dollars(attributes.raw(&["github.copilot.nano_aiu"]).read(), damage),
     }
 }

@@ -32,7 +32,7 @@ impl NestedRequests {
         self.by_span.insert(name(id), Request { turn, parent, is_named });
     }
 
-    /// For each turn that is no request of its own, the turn of the request.
+    /// For each turn that is not a request of its own, the turn of the request.
     fn repeated(&self) -> HashMap<usize, usize> {
         let mut repeated = HashMap::default();
         for request in self.by_span.values() {
@@ -54,7 +54,7 @@ impl NestedRequests {
         repeated
     }
 
-    /// Removes what is no request of its own. Its calls and events are those of the request.
+    /// Removes what is not a request of its own. Its calls and events are those of the request.
     pub(super) fn remove_repeated(&self, session: &mut SessionResult) {
         if self.by_span.values().all(|request| request.is_named) {
             return;

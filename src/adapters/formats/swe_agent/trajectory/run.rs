@@ -3,6 +3,7 @@
 use super::records::{Info, Message, ModelStats, State, Step, Written};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
+use crate::adapters::shared::blocks::TextBlock;
 use crate::adapters::shared::builder::Builder;
 use crate::adapters::shared::changed_lines::Sketch;
 use crate::adapters::shared::changes;
@@ -242,13 +243,8 @@ impl<'a> Run<'a> {
 
 /// A string, or the first text of blocks.
 fn text_of(content: Raw<'_>) -> String {
-    #[derive(Debug, Default, serde::Deserialize)]
-    #[serde(default, bound(deserialize = "'de: 'a"))]
-    struct Block<'a> {
-        text: crate::json::fields::Text<'a>,
-    }
-    if content.0.first() == Some(&b'[') {
-        let blocks: Vec<Block<'_>> = content.read();
+    if content.is_list() {
+        let blocks: Vec<TextBlock<'_>> = content.read();
         return blocks.iter().find_map(|block| block.text.owned()).unwrap_or_default();
     }
     content.text().into_owned()

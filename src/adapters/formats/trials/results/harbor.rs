@@ -54,7 +54,7 @@ fn tokens(input: Count, cached: Count, output: Count) -> Tokens {
         cache_read: cached.filter(|_| input.is_some()),
         ..Tokens::UNKNOWN
     };
-    if tokens.is_all_zero() { Tokens::UNKNOWN } else { tokens }
+    tokens.unless_all_zero()
 }
 
 impl Spent {

@@ -11,7 +11,7 @@ use crate::adapters::shared::usage::present;
 use crate::json::lines::Line;
 use crate::model::session::{Cost, Identity, SessionResult, Status, Turn};
 
-/// The conversation of phases whose answers are no messages of the session.
+/// The conversation of phases whose answers are not messages of the session.
 const REVIEW: &str = "review";
 
 /// The requests of a recording. As the rows of the store, they are beside the log, in which their responses are messages or summaries:
