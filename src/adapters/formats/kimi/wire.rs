@@ -49,7 +49,7 @@
 //! *Unknown*: the number of retries, unless `llm.request` is written without an `agentId`. Newer versions (the engine
 //! `agent-core-v2`) make a request again as another step, and keep no record of it.
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use self::call_ids::{id_of_call, is_of_agent};
 use self::code::Code;
@@ -132,8 +132,10 @@ struct Wire {
     builder: Option<Builder>,
     /// The session, if it is one of Kimi Code.
     code: Option<Code>,
-    /// Approvals that were asked for, and their calls.
-    approvals: Vec<(String, String)>,
+    /// The calls of the approvals that were asked for, by the ids of the requests.
+    approvals: HashMap<String, String>,
+    /// The responses that made calls.
+    with_calls: HashSet<usize>,
     /// What the main agent's part ends with.
     last: Last,
     /// The last call of each agent: later records may continue its arguments.
@@ -154,7 +156,8 @@ impl Fold for Wire {
             context: context.clone(),
             builder: None,
             code: None,
-            approvals: Vec::new(),
+            approvals: HashMap::new(),
+            with_calls: HashSet::new(),
             last: Last::Work,
             growing: HashMap::new(),
         }
@@ -247,11 +250,11 @@ impl Wire {
             "ApprovalRequest" => {
                 let asking = Agent { id: payload.agent_id.owned(), kind: None };
                 let call = call_id(asking.id.is_some().then_some(&asking), &payload.tool_call_id);
-                self.approvals.push((payload.id.as_str().to_owned(), call));
+                self.approvals.entry(payload.id.as_str().to_owned()).or_insert(call);
             }
             "ApprovalResponse" | "ApprovalRequestResolved" if payload.response.as_str() == "reject" => {
-                let request = self.approvals.iter().find(|(request, _)| request == payload.request_id.as_str());
-                if let Some(call) = request.and_then(|(_, call)| builder.call_index(call)) {
+                let call = self.approvals.get(payload.request_id.as_str());
+                if let Some(call) = call.and_then(|call| builder.call_index(call)) {
                     builder.deny(call, at, payload.feedback.some());
                 }
             }
@@ -327,10 +330,12 @@ impl Wire {
             None => !call.is_subagent,
         };
         let calls = builder.session.tool_calls.iter_mut().rev().filter(is_of_agent);
-        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
+        for call in calls.take_while(|call| call.turn.is_none()) {
+            call.turn = Some(index);
+            self.with_calls.insert(index);
+        }
         if agent.is_none() && self.last != Last::Error {
-            let has_calls = builder.session.tool_calls.iter().any(|call| call.turn == Some(index));
-            self.last = if has_calls { Last::Work } else { Last::Answer };
+            self.last = if self.with_calls.contains(&index) { Last::Work } else { Last::Answer };
         }
     }
 }
