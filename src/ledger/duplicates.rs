@@ -1,6 +1,8 @@
 //! Copies of files and of recordings: see docs/accounting.md#equal-files, docs/accounting.md#copies-of-a-growing-log
 //! and docs/accounting.md#files-without-rows-of-their-own.
 
+use std::cmp::Reverse;
+
 use foldhash::{HashMap, HashMapExt as _};
 
 use super::part::SessionPart;
@@ -53,14 +55,20 @@ pub(super) fn drop_copied_recordings(parts: &mut Vec<SessionPart>) {
 
 /// Whether each recording begins another one. Of equal recordings the first is the original.
 fn copied_recordings(recordings: &[Option<&Vec<u64>>]) -> Vec<bool> {
-    let is_copy_of = |index: usize, own: &[u64], other_index: usize, other: &[u64]| {
-        other_index != index && other.starts_with(own) && (other.len() > own.len() || other_index < index)
-    };
-    let is_copied = |(index, own): (usize, Option<&Vec<u64>>)| {
-        let mut others = recordings.iter().enumerate().filter_map(|(other, records)| Some((other, (*records)?)));
-        own.is_some_and(|own| others.any(|(other, records)| is_copy_of(index, own, other, records)))
-    };
-    recordings.iter().copied().enumerate().map(is_copied).collect()
+    let with_index = recordings.iter().enumerate();
+    let mut sorted: Vec<_> = with_index.filter_map(|(index, records)| Some(((*records)?, Reverse(index)))).collect();
+    // Recordings that begin with a recording follow it, and of equal ones the first is the last.
+    sorted.sort_unstable();
+    let mut is_copied = vec![false; recordings.len()];
+    for pair in sorted.windows(2) {
+        if let [(own, Reverse(index)), (next, _)] = pair
+            && next.starts_with(own)
+            && let Some(is_copied) = is_copied.get_mut(*index)
+        {
+            *is_copied = true;
+        }
+    }
+    is_copied
 }
 
 /// How many rows of the tables come from one file.
@@ -158,6 +166,14 @@ mod tests {
         check(&[Some(&[1]), Some(&[1, 2])], &[true, false]);
         check(&[Some(&[1, 2]), Some(&[1, 2])], &[false, true]);
         check(&[Some(&[]), Some(&[1])], &[true, false]);
+        check(
+            &[Some(&[2]), None, Some(&[1]), Some(&[2, 3]), Some(&[1]), Some(&[2, 1])],
+            &[true, false, false, false, true, false],
+        );
+        check(
+            &[Some(&[1, 3]), Some(&[1]), Some(&[1, 2]), Some(&[1, 3]), Some(&[1, 3])],
+            &[false, true, false, true, true],
+        );
     }
 
     #[test]

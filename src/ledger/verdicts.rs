@@ -206,43 +206,44 @@ impl SessionKeys {
             let found: Vec<usize> = found.map(|(index, _)| index).collect();
             return self.only(&found, format!("the id {id}"), MatchedBy::SessionId);
         }
-        let labelled = self.with_labels(&verdict.labels);
-        let is_eligible = |index: &usize| {
-            let has_labels = labelled.as_ref().is_none_or(|labelled| labelled.contains(index));
-            has_labels && self.sessions.get(*index).is_some_and(is_runtime)
-        };
-        let eligible = |found: Option<&Vec<usize>>| -> Vec<usize> {
-            found.into_iter().flatten().copied().filter(&is_eligible).collect()
-        };
+        let with_label = |label: &str| self.by_label.get(label).map_or(&[][..], Vec::as_slice);
+        let with_name = |name: &str| self.by_name.get(name).map_or(&[][..], Vec::as_slice);
+        let labelled: Vec<&[usize]> = verdict.labels.iter().map(|label| with_label(label)).collect();
+        let is_eligible = |index: &usize| self.sessions.get(*index).is_some_and(is_runtime);
+        let eligible =
+            |lists: &[&[usize]]| -> Vec<usize> { in_all(&[&labelled, lists].concat()).filter(is_eligible).collect() };
         if let Some(log) = &verdict.log {
-            let end = base_name(log);
-            let mut found = eligible(self.by_name.get(end));
+            let mut found = eligible(&[with_name(base_name(log))]);
             found.retain(|index| self.sessions.get(*index).is_some_and(|session| is_end_of(log, &session.path)));
             return self.only(&found, format!("a log {log}"), MatchedBy::Path);
         }
-        if let Some(labelled) = &labelled {
-            let mut found: Vec<usize> = labelled.iter().copied().filter(|index| is_eligible(index)).collect();
-            found.sort_unstable();
-            if found.len() <= 1 || verdict.verdict.task.is_none() {
+        let task = verdict.verdict.task.as_ref();
+        if !labelled.is_empty() {
+            // With a task it only matters whether there are several.
+            let most = if task.is_some() { 2 } else { usize::MAX };
+            let found: Vec<usize> = in_all(&labelled).filter(is_eligible).take(most).collect();
+            if found.len() <= 1 || task.is_none() {
                 return self.only(&found, verdict.labels.join(" and "), MatchedBy::Label);
             }
         }
-        let Some(task) = &verdict.verdict.task else { return Err(NoMatch::NamesNothing) };
+        let Some(task) = task else { return Err(NoMatch::NamesNothing) };
         let trial = verdict.verdict.trial.as_ref();
         let what = trial.map_or_else(|| format!("the task {task}"), |trial| format!("the task {task}, trial {trial}"));
-        let both = |task: Vec<usize>, trial: Option<Vec<usize>>| -> Vec<usize> {
-            task.into_iter().filter(|index| trial.as_ref().is_none_or(|trial| trial.contains(index))).collect()
+        let task_label = format!("task={task}");
+        let found = match trial {
+            Some(trial) => eligible(&[with_label(&task_label), with_label(&format!("trial={trial}"))]),
+            None => eligible(&[with_label(&task_label)]),
         };
-        let label = |key: &str, value: &str| eligible(self.by_label.get(&format!("{key}={value}")));
-        let found = both(label("task", task), trial.map(|trial| label("trial", trial)));
         if !found.is_empty() {
             return self.only(&self.nearest(found, verdict), what, MatchedBy::Label);
         }
-        let name = |name: &str| eligible(self.by_name.get(name));
-        let mut found = both(name(task), trial.map(|trial| name(trial)));
+        let mut found = match trial {
+            Some(trial) => eligible(&[with_name(task), with_name(trial)]),
+            None => eligible(&[with_name(task)]),
+        };
         if let Some(trial) = trial.filter(|trial| found.is_empty() && trial.contains(task.as_str())) {
             // The name of the trial contains that of the task.
-            found = name(trial);
+            found = eligible(&[with_name(trial)]);
         }
         self.only(&self.nearest(found, verdict), what, MatchedBy::Path)
     }
@@ -279,13 +280,6 @@ impl SessionKeys {
         source.verdicts.iter().enumerate().filter(move |(index, _)| is_listed(index)).map(|(_, imported)| imported)
     }
 
-    /// The sessions with all of the labels; `None` if there are no labels.
-    fn with_labels(&self, labels: &[String]) -> Option<HashSet<usize>> {
-        let of =
-            |label: &String| -> HashSet<usize> { self.by_label.get(label).into_iter().flatten().copied().collect() };
-        labels.iter().map(of).reduce(|a, b| a.intersection(&b).copied().collect())
-    }
-
     /// The only one of the sessions, or the only one that no other session started.
     fn only(&self, found: &[usize], what: String, by: MatchedBy) -> Result<(&SessionKey, MatchedBy), NoMatch> {
         let sessions = || found.iter().filter_map(|index| self.sessions.get(*index));
@@ -301,6 +295,12 @@ impl SessionKeys {
     fn at(&self, indexes: Option<&Vec<usize>>) -> impl Iterator<Item = (usize, &SessionKey)> {
         indexes.into_iter().flatten().filter_map(|index| Some((*index, self.sessions.get(*index)?)))
     }
+}
+
+/// The sessions that all of the lists contain. The lists are sorted, as sessions are added in order.
+fn in_all(lists: &[&[usize]]) -> impl Iterator<Item = usize> {
+    let shortest = lists.iter().min_by_key(|list| list.len()).copied().unwrap_or_default();
+    shortest.iter().copied().filter(|index| lists.iter().all(|list| list.binary_search(index).is_ok()))
 }
 
 /// What the verdict of a report is about, and how near the report is to the log of the session.
@@ -423,7 +423,12 @@ mod tests {
             (["", "", "trial=2", "", "", ""], Ok(("s2", MatchedBy::Label))),
             (["", "", "run=y", "", "", ""], Ok(("s1", MatchedBy::Label))),
             (["", "", "run=x", "", "", ""], Err("2 sessions have run=x")),
+            (["", "mini", "run=x", "", "", ""], Err("no session has run=x")),
             (["", "", "run=x", "", "a", "2"], Ok(("s2", MatchedBy::Label))),
+            (["", "", "run=x", "", "a", ""], Err("2 sessions have the task a")),
+            (["", "", "run=y", "", "a", "2"], Err("no session has the task a, trial 2")),
+            (["", "", "run=x", "log.jsonl", "", ""], Err("2 sessions have a log log.jsonl")),
+            (["", "", "trial=2", "log.jsonl", "", ""], Ok(("s2", MatchedBy::Path))),
             (["", "", "", "a-2/log.jsonl", "", ""], Ok(("s2", MatchedBy::Path))),
             (["", "", "", "log.jsonl", "", ""], Err("2 sessions have a log log.jsonl")),
             (["", "", "", "og.jsonl", "", ""], Err("no session has a log og.jsonl")),

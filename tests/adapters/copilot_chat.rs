@@ -85,6 +85,25 @@ fn removed_requests_were_billed() {
     assert_eq!(sums(&tables), (Some(19), Some(180)));
 }
 
+/// The log of a chat is appended to a file that already contains this chat and another one.
+#[test]
+fn changes_belong_to_the_chat_before_them() {
+    let mut other = chat(&[billed("x", 1, 2.0, 20)]);
+    other["sessionId"] = json!("c2");
+    let first = chat(&[billed("a", 1, 10.0, 100)]);
+    let lines = [
+        json!({"kind": 0, "v": first}),
+        json!({"kind": 0, "v": other}),
+        json!({"kind": 0, "v": first}),
+        json!({"kind": 2, "k": ["requests"], "v": [billed("b", 9, 5.0, 50)]}),
+    ];
+    let tables = tables(&[lines.map(|line| line.to_string()).join("\n")]);
+    let outputs: Vec<_> = tables.sessions.iter().map(|row| (&*row.session.session_id, row.tokens.output)).collect();
+    assert_eq!(outputs, [("c1", Some(150)), ("c2", Some(20))]);
+    let line_of_change = tables.turns.iter().filter(|row| row.turn.tokens.get().output == Some(50));
+    assert_eq!(line_of_change.map(|row| row.turn.line).collect::<Vec<_>>(), [4]);
+}
+
 /// A fork repeats the requests under new ids, with the time at which it was made.
 #[test]
 fn a_fork_repeats_nothing() {

@@ -1,6 +1,6 @@
 //! SWE-agent's trajectories.
 
-use agentlogs::model::session::Status;
+use agentlogs::model::session::{CallStatus, Status};
 use agentlogs::model::tables::Tables;
 use serde_json::{Value, json};
 
@@ -65,4 +65,19 @@ fn a_run_that_begins_like_an_attempt_is_a_session() {
     // The documents of two runs, one attempt of which is the same.
     let other = [attempts[1].clone(), attempt("c", 1, 0.3, 5000, "submitted")];
     assert_eq!(found(&tables(&[&all, &retried(&other, 0).to_string()])).len(), 2);
+}
+
+/// SWE-agent's own words begin an observation. Further below, the same words are those of a file.
+#[test]
+fn words_of_a_failure_begin_an_observation() {
+    let status = |observation: String| {
+        let mut document = attempt("a", 1, 0.1, 10_000, "submitted");
+        document["trajectory"][0]["observation"] = json!(observation);
+        tables(&[document.to_string()]).tool_calls[0].call.status
+    };
+    assert_eq!(status("EXECUTION TIMED OUT".to_owned()), CallStatus::Error);
+    // The 400th byte is one inside of a character.
+    for before in ["é".repeat(250), format!("x{}", "é".repeat(250))] {
+        assert_eq!(status(format!("{before} EXECUTION TIMED OUT")), CallStatus::Ok);
+    }
 }

@@ -59,10 +59,7 @@ pub fn type_of(record: &[u8]) -> String {
         let Some(inner) = inner else { break };
         object = members(inner);
     }
-    let end = name.char_indices().map(|(at, _)| at).take_while(|at| *at <= LONGEST).last().unwrap_or(0);
-    if name.len() > LONGEST {
-        name.truncate(end);
-    }
+    name.truncate(name.floor_char_boundary(LONGEST));
     name
 }
 

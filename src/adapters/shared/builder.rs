@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 use twox_hash::XxHash3_64;
 
 use super::at::At;
@@ -66,6 +66,10 @@ pub struct Builder {
     tools: Vec<Tool>,
     /// What calls add to the history of a repository, if they do.
     histories: HashMap<usize, History>,
+    /// The calls that the user refused.
+    pub(super) denied_calls: HashSet<usize>,
+    /// The ids of refused calls that are not known yet.
+    pub(super) early_denials: HashSet<String>,
     /// The number of events whose keys are set.
     pub(super) keyed_events: usize,
     /// The time of the last record that has one.
@@ -122,6 +126,8 @@ impl Builder {
             skills: SkillsInEffect::default(),
             tools: Vec::new(),
             histories: HashMap::new(),
+            denied_calls: HashSet::new(),
+            early_denials: HashSet::new(),
             keyed_events: 0,
             last_time: None,
             equal_records: HashMap::new(),

@@ -3,9 +3,10 @@
 use super::at::At;
 use super::builder::{Builder, brief};
 use super::ids::hashed_id;
+use crate::base::text::{SharedStr, Symbol};
 use crate::base::time::Time;
 use crate::model::retention::Retention;
-use crate::model::session::{CallStatus, Event, EventKind, ToolCall};
+use crate::model::session::{CallStatus, Event, EventKind};
 
 impl Builder {
     /// Adds an event, whose details the caller sets.
@@ -46,21 +47,17 @@ impl Builder {
         }
     }
 
-    /// Sets the status of a call that the user refused, and adds one event for it.
+    /// Sets the status of a call that the user refused, and adds one event for it. Calls of one id have an event each.
     pub fn deny(&mut self, call: usize, at: At, message: Option<&str>) {
         // After the first sentence there may be what the user wrote instead.
         let is_short = self.content == Retention::None;
         let message = message.map(|text| brief(if is_short { first_sentence(text) } else { text }));
+        let is_first = self.denied_calls.insert(call);
         let call = &mut self.session.tool_calls[call];
         let (code, call_id) = (call.tool.clone(), call.call_id.clone());
         let (agent, is_subagent) = (call.agent.clone(), call.is_subagent);
         call.status = CallStatus::Denied;
-        let is_same =
-            |event: &&Event| event.kind == EventKind::PermissionDenial && event.call_id.as_ref() == Some(&call_id);
-        let known = self.session.events.iter().filter(is_same).count();
-        // The id may be that of several calls.
-        let is_denied = |call: &ToolCall| call.status == CallStatus::Denied && call.call_id == call_id;
-        if known > 0 && known >= self.session.tool_calls.iter().filter(|call| is_denied(call)).count() {
+        if !is_first || self.early_denials.remove(call_id.as_str()) {
             return;
         }
         let event = self.event(EventKind::PermissionDenial, at);
@@ -68,6 +65,16 @@ impl Builder {
         event.call_id = Some(call_id);
         event.message = message;
         (event.agent, event.is_subagent) = (agent, is_subagent);
+    }
+
+    /// Adds one event for the refusal of a call that the log does not contain, or only later.
+    pub fn deny_unknown_call(&mut self, call_id: Option<&str>, tool: Option<Symbol>, at: At) {
+        if call_id.is_some_and(|id| !self.early_denials.insert(id.to_owned())) {
+            return;
+        }
+        let event = self.event(EventKind::PermissionDenial, at);
+        event.code = tool;
+        event.call_id = call_id.map(SharedStr::from);
     }
 }
 
@@ -82,6 +89,7 @@ mod tests {
 
     use super::*;
     use crate::adapters::shared::builder::tests::builder;
+    use crate::json::Raw;
 
     /// Equal records of one log are different events. A copy of the log contains the same events.
     #[test]
@@ -100,5 +108,49 @@ mod tests {
         assert_eq!(names(&[(None, "x"), (None, "x")]), whole[..2]);
         let twice = names(&[(Some(1), "x"), (Some(2), "x"), (Some(1), "x"), (Some(2), "x")]);
         assert_eq!(twice[..2], twice[2..]);
+    }
+
+    #[test]
+    fn each_refused_call_has_one_event() {
+        let at = At { line: 1, time: None };
+        let mut builder = builder();
+        let first = builder.another_call("c", "bash", at);
+        let second = builder.another_call("c", "bash", at);
+        let mut deny = |call| {
+            builder.deny(call, at, None);
+            builder.session.events.len()
+        };
+        assert_eq!([first, first, second, first, second].map(&mut deny), [1, 1, 2, 2, 2]);
+        // A result after a refusal does not hide the refusal of another call.
+        builder.result(first, Raw::default(), None, CallStatus::Ok);
+        let third = builder.another_call("c", "bash", at);
+        builder.deny(third, at, None);
+        assert_eq!(builder.session.events.len(), 3);
+        // The ids of another attempt are those of other calls.
+        builder.forget_calls();
+        let other = builder.call("c", "bash", at);
+        builder.deny(other, at, None);
+        assert_eq!(builder.session.events.len(), 4);
+    }
+
+    /// A list of refusals can precede the calls that it names.
+    #[test]
+    fn a_refusal_before_its_call_is_the_same_event() {
+        let at = At { line: 1, time: None };
+        let mut builder = builder();
+        for _ in 0..2 {
+            builder.deny_unknown_call(Some("c"), None, at);
+        }
+        let [first, second] = [(); 2].map(|()| builder.another_call("c", "bash", at));
+        let mut deny = |call| {
+            builder.deny(call, at, None);
+            builder.session.events.len()
+        };
+        assert_eq!([first, first, second].map(&mut deny), [1, 1, 2]);
+        // Without ids they cannot be compared.
+        for _ in 0..2 {
+            builder.deny_unknown_call(None, None, at);
+        }
+        assert_eq!(builder.session.events.len(), 4);
     }
 }

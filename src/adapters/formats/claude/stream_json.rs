@@ -481,19 +481,11 @@ impl Session {
     }
 
     fn denial(&mut self, denial: &Denial<'_>, line: Line<'_>, time: Option<Time>) {
-        let call_id = denial.tool_use_id.as_str();
-        let at = At { line: line.number, time };
-        if let Some(call) = self.conversation.builder.call_of_tool(call_id, denial.tool_name.as_str()) {
-            self.conversation.builder.deny(call, at, None);
-            return;
-        }
-        let is_known = |event: &crate::model::session::Event| {
-            event.kind == EventKind::PermissionDenial && event.call_id.as_deref() == Some(call_id)
-        };
-        if call_id.is_empty() || !self.conversation.builder.session.events.iter().any(is_known) {
-            let event = self.conversation.builder.event(EventKind::PermissionDenial, at);
-            event.code = denial.tool_name.owned();
-            event.call_id = denial.tool_use_id.owned();
+        let (call_id, at) = (&denial.tool_use_id, At { line: line.number, time });
+        let builder = &mut self.conversation.builder;
+        match builder.call_of_tool(call_id.as_str(), denial.tool_name.as_str()) {
+            Some(call) => builder.deny(call, at, None),
+            None => builder.deny_unknown_call(call_id.some(), denial.tool_name.owned(), at),
         }
     }
 

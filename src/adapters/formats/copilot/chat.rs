@@ -85,6 +85,8 @@ struct Chats {
     context: Context,
     /// The documents, in their order.
     documents: Vec<Document>,
+    /// The index of the document that the next change belongs to.
+    current: usize,
 }
 
 /// A chat while its changes are read.
@@ -101,7 +103,7 @@ impl Fold for Chats {
     type Record<'a> = Raw<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), documents: Vec::new() }
+        Self { context: context.clone(), documents: Vec::new(), current: 0 }
     }
 
     fn record(&mut self, line: Line<'_>, record: Raw<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -114,7 +116,8 @@ impl Fold for Chats {
             Some(state) if state["sessionId"].is_string() && state["requests"].is_array() => {
                 // The log is written again from its beginning when it has become long.
                 let known = self.documents.iter().position(|it| it.state["sessionId"] == state["sessionId"]);
-                match known.and_then(|index| self.documents.get_mut(index)) {
+                self.current = known.unwrap_or(self.documents.len());
+                match self.documents.get_mut(self.current) {
                     Some(document) => document.state = state,
                     None => self.documents.push(Document {
                         state,
@@ -126,14 +129,14 @@ impl Fold for Chats {
             }
             Some(_) => return RecordKind::Unknown,
             None => {
-                let Some(document) = self.documents.last_mut() else { return RecordKind::Unknown };
+                let Some(document) = self.documents.get_mut(self.current) else { return RecordKind::Unknown };
                 document.note_removed(&record);
                 if !apply(&mut document.state, record) {
                     return RecordKind::Unknown;
                 }
             }
         }
-        if let Some(document) = self.documents.last_mut() {
+        if let Some(document) = self.documents.get_mut(self.current) {
             document.note_lines(line.number);
         }
         RecordKind::Known

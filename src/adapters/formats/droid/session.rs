@@ -140,7 +140,12 @@ impl Usage {
 
 struct Droid {
     context: Context,
-    builder: Option<Builder>,
+    session: Option<Session>,
+}
+
+/// A session while its records are read.
+struct Session {
+    builder: Builder,
     /// Whether the last record began the session.
     is_at_start: bool,
     /// What the conversation ends with.
@@ -151,7 +156,7 @@ impl Fold for Droid {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), builder: None, is_at_start: false, last: Last::Work }
+        Self { context: context.clone(), session: None }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -162,36 +167,18 @@ impl Fold for Droid {
         let context = &self.context;
         let stated_id = record.id.owned().filter(|_| record.kind.as_str() == "session_start");
         let other_id = || context.file_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
-        let new = || Builder::new(context, stated_id.unwrap_or_else(other_id), line.number);
-        let mut builder = self.builder.take().unwrap_or_else(new);
-        builder.extend_to(record.timestamp.0);
-        let at = At { line: line.number, time: record.timestamp.0 };
-        let is_first = std::mem::take(&mut self.is_at_start);
-        match record.kind.as_str() {
-            "session_start" => {
-                self.is_at_start = true;
-                let session = &mut builder.session;
-                session.cwd = record.cwd.owned().or(session.cwd.take());
-                session.parent_session_id = record.parent.owned().or(session.parent_session_id.take());
-            }
-            "message" => self.message(&mut builder, &record, line.number),
-            "compaction_state" => {
-                builder.event(EventKind::Compaction, at);
-                let session = &mut builder.session;
-                session.inherits_total |= is_first && session.parent_session_id.is_some();
-            }
-            "agent_turn_outcome" => self.outcome(&mut builder, record.reason.as_str(), at),
-            "" => settings(&mut builder, &record, line, damage),
-            _ => {}
-        }
-        builder.name_events(record.id.some(), line.bytes);
-        self.builder = Some(builder);
+        let new = || Session {
+            builder: Builder::new(context, stated_id.unwrap_or_else(other_id), line.number),
+            is_at_start: false,
+            last: Last::Work,
+        };
+        self.session.get_or_insert_with(new).record(&record, line, damage);
         RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        let Some(mut builder) = self.builder else { return Vec::new() };
-        builder.end(self.last);
+        let Some(Session { mut builder, last, .. }) = self.session else { return Vec::new() };
+        builder.end(last);
         vec![builder.finish()]
     }
 }
@@ -217,8 +204,33 @@ fn settings(builder: &mut Builder, record: &Record<'_>, line: Line<'_>, damage: 
     }
 }
 
-impl Droid {
-    fn message(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64) {
+impl Session {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
+        self.builder.extend_to(record.timestamp.0);
+        let at = At { line: line.number, time: record.timestamp.0 };
+        let is_first = std::mem::take(&mut self.is_at_start);
+        match record.kind.as_str() {
+            "session_start" => {
+                self.is_at_start = true;
+                let session = &mut self.builder.session;
+                session.cwd = record.cwd.owned().or(session.cwd.take());
+                session.parent_session_id = record.parent.owned().or(session.parent_session_id.take());
+            }
+            "message" => self.message(record, line.number),
+            "compaction_state" => {
+                self.builder.event(EventKind::Compaction, at);
+                let session = &mut self.builder.session;
+                session.inherits_total |= is_first && session.parent_session_id.is_some();
+            }
+            "agent_turn_outcome" => self.outcome(record.reason.as_str(), at),
+            "" => settings(&mut self.builder, record, line, damage),
+            _ => {}
+        }
+        self.builder.name_events(record.id.some(), line.bytes);
+    }
+
+    fn message(&mut self, record: &Record<'_>, line: i64) {
+        let builder = &mut self.builder;
         let (time, content) = (record.timestamp.0, &record.message.content);
         let texts = content.blocks.iter().filter(|it| it.kind.as_str() == "text").map(|it| it.text.as_str());
         let is_shown = record.message.visibility.as_str() != "llm_only";
@@ -232,7 +244,7 @@ impl Droid {
                     result(builder, block.tool_use_id.as_str(), &text_of(block), block.content, is_error, time);
                 }
                 if INTERRUPTIONS.contains(&text.trim()) {
-                    self.abort(builder, at);
+                    self.abort(at);
                     return;
                 }
                 // The program writes this in place of an answer, as the user.
@@ -259,20 +271,20 @@ impl Droid {
                     call(builder, Some(turn), block.id.as_str(), block.name.as_str(), block.input, at);
                 }
             }
-            "system" if INTERRUPTIONS.contains(&text.trim()) => self.abort(builder, at),
+            "system" if INTERRUPTIONS.contains(&text.trim()) => self.abort(at),
             _ => {}
         }
     }
 
     /// Adds how the work on a prompt ended.
-    fn outcome(&mut self, builder: &mut Builder, reason: &str, at: At) {
+    fn outcome(&mut self, reason: &str, at: At) {
         let kind = match reason {
             "completed" | "spec_handoff" => {
                 self.last = Last::Answer;
                 return;
             }
             "cancelled" | "process_exit" => {
-                self.abort(builder, at);
+                self.abort(at);
                 return;
             }
             "model_rate_limited" => ErrorKind::RateLimit,
@@ -282,14 +294,14 @@ impl Droid {
             _ => ErrorKind::Other,
         };
         self.last = Last::Error;
-        builder.fail_as(kind, "");
-        builder.event(EventKind::Error, at).message = Some(reason).filter(|it| !it.is_empty()).map(brief);
+        self.builder.fail_as(kind, "");
+        self.builder.event(EventKind::Error, at).message = Some(reason).filter(|it| !it.is_empty()).map(brief);
     }
 
     /// Adds an interruption. A message and the outcome report the same one.
-    fn abort(&mut self, builder: &mut Builder, at: At) {
+    fn abort(&mut self, at: At) {
         if self.last != Last::Abort {
-            builder.event(EventKind::Abort, at);
+            self.builder.event(EventKind::Abort, at);
         }
         self.last = Last::Abort;
     }

@@ -49,7 +49,7 @@
 //! *Unknown*: the number of retries, unless `llm.request` is written without an `agentId`. Newer versions (the engine
 //! `agent-core-v2`) make a request again as another step, and keep no record of it.
 
-use foldhash::{HashMap, HashMapExt as _};
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use self::call_ids::{id_of_call, is_of_agent};
 use self::code::Code;
@@ -129,11 +129,18 @@ impl Agent {
 
 struct Wire {
     context: Context,
-    builder: Option<Builder>,
+    session: Option<Session>,
     /// The session, if it is one of Kimi Code.
     code: Option<Code>,
-    /// Approvals that were asked for, and their calls.
-    approvals: Vec<(String, String)>,
+}
+
+/// A session while its records are read.
+struct Session {
+    builder: Builder,
+    /// The calls of the approvals that were asked for, by the ids of the requests.
+    approvals: HashMap<String, String>,
+    /// The responses that made calls.
+    with_calls: HashSet<usize>,
     /// What the main agent's part ends with.
     last: Last,
     /// The last call of each agent: later records may continue its arguments.
@@ -150,14 +157,7 @@ impl Fold for Wire {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self {
-            context: context.clone(),
-            builder: None,
-            code: None,
-            approvals: Vec::new(),
-            last: Last::Work,
-            growing: HashMap::new(),
-        }
+        Self { context: context.clone(), session: None, code: None }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -169,24 +169,24 @@ impl Fold for Wire {
         }
         let context = &self.context;
         let id = || context.directory_id.clone().unwrap_or_else(|| hashed_id(line.bytes));
-        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
-        builder.extend_to(record.timestamp.0);
+        let session = self.session.get_or_insert_with(|| Session {
+            builder: Builder::new(context, id(), line.number),
+            approvals: HashMap::new(),
+            with_calls: HashSet::new(),
+            last: Last::Work,
+            growing: HashMap::new(),
+        });
+        session.builder.extend_to(record.timestamp.0);
         let agent = context.agent_id.as_ref().map(|id| Agent { id: Some(id.into()), kind: None });
         let at = At { line: line.number, time: record.timestamp.0 };
-        let seen = self.message(&mut builder, &record.message, agent.as_ref(), at, damage);
-        builder.name_events(None, line.bytes);
-        self.builder = Some(builder);
+        let seen = session.message(&record.message, agent.as_ref(), at, damage);
+        session.builder.name_events(None, line.bytes);
         seen
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        let code = self.code.map(Code::finish);
-        let Some(mut builder) = self.builder else { return code.into_iter().collect() };
-        for growing in self.growing.into_values() {
-            growing.end(&mut builder);
-        }
-        builder.end(self.last);
-        std::iter::once(builder.finish()).chain(code).collect()
+        let sessions = [self.session.map(Session::finish), self.code.map(Code::finish)];
+        sessions.into_iter().flatten().collect()
     }
 }
 
@@ -200,10 +200,19 @@ impl Wire {
             _ => RecordKind::Unknown,
         }
     }
+}
+
+impl Session {
+    fn finish(mut self) -> SessionResult {
+        for growing in self.growing.into_values() {
+            growing.end(&mut self.builder);
+        }
+        self.builder.end(self.last);
+        self.builder.finish()
+    }
 
     fn message(
         &mut self,
-        builder: &mut Builder,
         message: &Message<'_>,
         agent: Option<&Agent>,
         at: At,
@@ -216,16 +225,16 @@ impl Wire {
                 self.last = Last::Work;
                 let text = payload.user_input.joined(|part| part.text.as_str());
                 let named = |time: Time| Identity::Global(format!("kimi {}", time.micros()).into());
-                builder.prompt_as(at.time.map_or(Identity::Unique, named), Some(&text));
+                self.builder.prompt_as(at.time.map_or(Identity::Unique, named), Some(&text));
             }
             "StepBegin" if is_main => self.last = Last::Work,
-            "StatusUpdate" => self.usage(builder, payload, agent, at, damage),
-            "TextPart" | "ContentPart" if is_main => builder.set_answer(payload.text.as_str()),
+            "StatusUpdate" => self.usage(payload, agent, at, damage),
+            "TextPart" | "ContentPart" if is_main => self.builder.set_answer(payload.text.as_str()),
             "ToolCall" => {
                 let id = agent.and_then(|agent| agent.id.clone());
-                let call = call(builder, payload, agent, at);
+                let call = call(&mut self.builder, payload, agent, at);
                 if let Some(previous) = self.growing.insert(id, call) {
-                    previous.end(builder);
+                    previous.end(&mut self.builder);
                 }
             }
             "ToolCallPart" => {
@@ -236,65 +245,58 @@ impl Wire {
             }
             "ToolResult" => {
                 let id = agent.and_then(|agent| agent.id.clone());
-                let call = builder.call_index(&call_id(agent, &payload.tool_call_id));
+                let call = self.builder.call_index(&call_id(agent, &payload.tool_call_id));
                 if self.growing.get(&id).is_some_and(|growing| Some(growing.call) == call)
                     && let Some(growing) = self.growing.remove(&id)
                 {
-                    growing.end(builder);
+                    growing.end(&mut self.builder);
                 }
-                result(builder, payload, agent, at);
+                result(&mut self.builder, payload, agent, at);
             }
             "ApprovalRequest" => {
                 let asking = Agent { id: payload.agent_id.owned(), kind: None };
                 let call = call_id(asking.id.is_some().then_some(&asking), &payload.tool_call_id);
-                self.approvals.push((payload.id.as_str().to_owned(), call));
+                self.approvals.entry(payload.id.as_str().to_owned()).or_insert(call);
             }
             "ApprovalResponse" | "ApprovalRequestResolved" if payload.response.as_str() == "reject" => {
-                let request = self.approvals.iter().find(|(request, _)| request == payload.request_id.as_str());
-                if let Some(call) = request.and_then(|(_, call)| builder.call_index(call)) {
-                    builder.deny(call, at, payload.feedback.some());
+                let call = self.approvals.get(payload.request_id.as_str());
+                if let Some(call) = call.and_then(|call| self.builder.call_index(call)) {
+                    self.builder.deny(call, at, payload.feedback.some());
                 }
             }
             "SubagentEvent" => {
                 let agent = Agent { id: payload.agent_id.owned(), kind: payload.subagent_type.owned() };
                 let parent = payload.parent_tool_call_id.some().or_else(|| payload.task_tool_call_id.some());
                 if let Some(id) = payload.agent_id.some().or(parent) {
-                    subagents::add(builder, id, parent, at);
+                    subagents::add(&mut self.builder, id, parent, at);
                 }
                 let inner: Message<'_> = payload.event.read();
-                self.message(builder, &inner, Some(&agent), at, damage);
+                self.message(&inner, Some(&agent), at, damage);
             }
             "StepRetry" => {
-                let event = builder.event(EventKind::Retry, at);
+                let event = self.builder.event(EventKind::Retry, at);
                 event.code = payload.status_code.whole().map(|code| code.to_string().into());
                 event.message = payload.error_type.some().map(brief);
                 (event.agent, event.is_subagent) = (agent.and_then(|it| it.kind.clone()), !is_main);
             }
             "StepInterrupted" if is_main => {
                 self.last = Last::Error;
-                builder.fail_as(ErrorKind::Other, "");
-                builder.event(EventKind::Error, at);
+                self.builder.fail_as(ErrorKind::Other, "");
+                self.builder.event(EventKind::Error, at);
             }
             "CompactionBegin" => {
-                let event = builder.event(EventKind::Compaction, at);
+                let event = self.builder.event(EventKind::Compaction, at);
                 (event.agent, event.is_subagent) = (agent.and_then(|it| it.kind.clone()), !is_main);
-                builder.session.under_reports = true;
+                self.builder.session.under_reports = true;
             }
-            "BtwBegin" => builder.session.under_reports = true,
+            "BtwBegin" => self.builder.session.under_reports = true,
             kind if KNOWN.contains(&kind) => {}
             _ => return RecordKind::Unknown,
         }
         RecordKind::Known
     }
 
-    fn usage(
-        &mut self,
-        builder: &mut Builder,
-        payload: &Payload<'_>,
-        agent: Option<&Agent>,
-        at: At,
-        damage: &mut RecordErrors,
-    ) {
+    fn usage(&mut self, payload: &Payload<'_>, agent: Option<&Agent>, at: At, damage: &mut RecordErrors) {
         let usage = usage::present(&payload.token_usage, damage);
         if usage.is_none() && payload.message_id.some().is_none() {
             // It states something else, such as the mode.
@@ -309,8 +311,8 @@ impl Wire {
             (None, Some(time)) => identity_of(&time.micros().to_string()),
             (None, None) => Identity::Unique,
         };
-        let index = builder.turn(identity, at.line);
-        let turn = &mut builder.session.turns[index];
+        let index = self.builder.turn(identity, at.line);
+        let turn = &mut self.builder.session.turns[index];
         turn.message_id = payload.message_id.owned();
         turn.occurred_at = turn.occurred_at.or(at.time);
         turn.context_window = payload.max_context_tokens.get().filter(|tokens| *tokens > 0).into();
@@ -326,11 +328,13 @@ impl Wire {
             Some(agent) => call.is_subagent && agent.has_called(&call.call_id),
             None => !call.is_subagent,
         };
-        let calls = builder.session.tool_calls.iter_mut().rev().filter(is_of_agent);
-        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
+        let calls = self.builder.session.tool_calls.iter_mut().rev().filter(is_of_agent);
+        for call in calls.take_while(|call| call.turn.is_none()) {
+            call.turn = Some(index);
+            self.with_calls.insert(index);
+        }
         if agent.is_none() && self.last != Last::Error {
-            let has_calls = builder.session.tool_calls.iter().any(|call| call.turn == Some(index));
-            self.last = if has_calls { Last::Work } else { Last::Answer };
+            self.last = if self.with_calls.contains(&index) { Last::Work } else { Last::Answer };
         }
     }
 }

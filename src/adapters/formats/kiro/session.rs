@@ -145,7 +145,12 @@ struct UserTurn<'a> {
 
 pub(super) struct Messages {
     context: Context,
-    session: Option<Builder>,
+    session: Option<Session>,
+}
+
+/// A session while its records are read.
+struct Session {
+    builder: Builder,
     prompts: usize,
     responses: usize,
     last: Last,
@@ -155,7 +160,7 @@ impl Fold for Messages {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self { context: context.clone(), session: None, prompts: 0, responses: 0, last: Last::Work }
+        Self { context: context.clone(), session: None }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -165,52 +170,54 @@ impl Fold for Messages {
         }
         let context = &self.context;
         let id = record.session_id.owned().or_else(|| context.file_id.clone()).or_else(|| context.file_name.clone());
-        let builder = self
-            .session
-            .get_or_insert_with(|| Builder::new(context, id.unwrap_or_else(|| hashed_id(line.bytes)), line.number));
+        let session = self.session.get_or_insert_with(|| Session {
+            builder: Builder::new(context, id.unwrap_or_else(|| hashed_id(line.bytes)), line.number),
+            prompts: 0,
+            responses: 0,
+            last: Last::Work,
+        });
         if is_state {
-            add_state(builder, &record, line.number, damage);
-            return RecordKind::Known;
-        }
-        let data = &record.data;
-        builder.extend_to(data.meta.timestamp.0);
-        match record.kind.as_str() {
-            "Prompt" => self.prompt(data),
-            "AssistantMessage" => self.response(data, line.number),
-            "ToolResults" => self.results(data, line.number),
-            "Compaction" => {
-                let event = builder.event(EventKind::Compaction, At { line: line.number, time: data.meta.timestamp.0 });
-                event.key = data.message_id.owned();
-            }
-            _ => {}
-        }
-        if let Some(builder) = &mut self.session {
-            builder.name_events(data.message_id.some(), line.bytes);
+            add_state(&mut session.builder, &record, line.number, damage);
+        } else {
+            session.record(&record, line);
         }
         RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        let Some(mut builder) = self.session else { return Vec::new() };
+        let Some(mut session) = self.session else { return Vec::new() };
         // A state alone does not show how the session ended.
-        if self.prompts + self.responses > 0 {
-            builder.end(self.last);
+        if session.prompts + session.responses > 0 {
+            session.builder.end(session.last);
         }
-        vec![builder.finish()]
+        vec![session.builder.finish()]
     }
 }
 
-impl Messages {
+impl Session {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>) {
+        let data = &record.data;
+        let at = At { line: line.number, time: data.meta.timestamp.0 };
+        self.builder.extend_to(at.time);
+        match record.kind.as_str() {
+            "Prompt" => self.prompt(data),
+            "AssistantMessage" => self.response(data, line.number),
+            "ToolResults" => self.results(data, line.number),
+            "Compaction" => self.builder.event(EventKind::Compaction, at).key = data.message_id.owned(),
+            _ => {}
+        }
+        self.builder.name_events(data.message_id.some(), line.bytes);
+    }
+
     fn prompt(&mut self, data: &Data<'_>) {
-        let Some(builder) = &mut self.session else { return };
         self.prompts += 1;
         let name = data.message_id.owned().unwrap_or_else(|| self.prompts.to_string());
-        builder.prompt_as(Identity::Session(format!("prompt {name}").into()), Some(&text_of(&data.content)));
+        self.builder.prompt_as(Identity::Session(format!("prompt {name}").into()), Some(&text_of(&data.content)));
         self.last = Last::Work;
     }
 
     fn response(&mut self, data: &Data<'_>, line: i64) {
-        let Some(builder) = &mut self.session else { return };
+        let builder = &mut self.builder;
         self.responses += 1;
         let id = data.message_id.some();
         let identity = id.map_or_else(
@@ -230,7 +237,7 @@ impl Messages {
     }
 
     fn results(&mut self, data: &Data<'_>, line: i64) {
-        let Some(builder) = &mut self.session else { return };
+        let builder = &mut self.builder;
         for raw in of_kind(&data.content, "toolResult") {
             let result: Tool<'_> = raw.read();
             let blocks: Vec<Block<'_>> = result.content.read();

@@ -16,10 +16,16 @@ use crate::json::{self, Raw};
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, Capabilities, Cost, EventKind, Identity, SessionResult};
 
-/// The state of one file of a task.
+/// The records of one file of a task.
 pub(super) struct Task {
     context: Context,
-    builder: Option<Builder>,
+    session: Option<Session>,
+}
+
+/// A session while the records of a file are read.
+struct Session {
+    builder: Builder,
+    runtime: &'static str,
     /// What the records so far can show.
     capabilities: Capabilities,
     /// Time of the first message. With the time of a message, it is the message's identity in every copy of the directory.
@@ -39,17 +45,7 @@ impl Fold for Task {
     type Record<'a> = Record<'a>;
 
     fn new(context: &Context) -> Self {
-        Self {
-            context: context.clone(),
-            builder: None,
-            capabilities: Capabilities::NOTHING,
-            first: None,
-            models: BTreeSet::new(),
-            deleted: Vec::new(),
-            messages: 0,
-            is_open: false,
-            last: Last::Work,
-        }
+        Self { context: context.clone(), session: None }
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
@@ -62,58 +58,77 @@ impl Fold for Task {
         let context = &self.context;
         let of_item = || record.id.some().filter(|_| is_item).map(str::to_owned);
         let id = || context.directory_id.clone().or_else(of_item).unwrap_or_else(|| hashed_id(line.bytes));
-        let mut builder = self.builder.take().unwrap_or_else(|| Builder::new(context, id(), line.number));
+        let session = self.session.get_or_insert_with(|| Session::new(context, id(), line.number));
         if is_item {
             // Its time is that of the last message, and its counts are sums over the messages.
-            let session = &mut builder.session;
+            let session = &mut session.builder.session;
             session.parent_session_id = record.parent_task_id.some().map(str::to_owned);
             session.cwd = record.workspace.some().map(str::to_owned);
             session.agent = record.mode.owned();
-            self.builder = Some(builder);
             return RecordKind::Known;
         }
-        builder.extend_to(record.ts.0);
-        self.first = self.first.or(record.ts.0);
+        session.builder.extend_to(record.ts.0);
+        session.first = session.first.or(record.ts.0);
         if is_view {
-            self.capabilities = self.capabilities.and(VIEW);
-            self.view(&mut builder, &record, line.number, damage);
-            builder.name_events(None, line.bytes);
+            session.capabilities = session.capabilities.and(VIEW);
+            session.view(&record, line.number, damage);
+            session.builder.name_events(None, line.bytes);
         } else if is_history {
-            self.capabilities = self.capabilities.and(HISTORY);
-            self.history(&mut builder, &record, line.number);
+            session.capabilities = session.capabilities.and(HISTORY);
+            session.history(&record, line.number);
         } else {
-            self.models.extend(record.model_usage.iter().filter_map(|it| it.model_id.owned()));
-            if let Some(last) = record.environment_history.last() {
-                builder.session.runtime_version = last.cline_version.owned();
-                builder.session.entrypoint = last.host_name.owned();
-            }
+            session.metadata(&record);
         }
-        self.builder = Some(builder);
         RecordKind::Known
     }
 
     fn finish(self) -> Vec<SessionResult> {
-        let Some(mut builder) = self.builder else { return Vec::new() };
-        let mut models = self.models.into_iter();
+        self.session.map(Session::finish).into_iter().collect()
+    }
+}
+
+impl Session {
+    fn new(context: &Context, id: String, line: i64) -> Self {
+        Self {
+            builder: Builder::new(context, id, line),
+            runtime: context.runtime,
+            capabilities: Capabilities::NOTHING,
+            first: None,
+            models: BTreeSet::new(),
+            deleted: Vec::new(),
+            messages: 0,
+            is_open: false,
+            last: Last::Work,
+        }
+    }
+
+    fn finish(self) -> SessionResult {
+        let (mut builder, mut models) = (self.builder, self.models.into_iter());
         builder.session.model = models.next().filter(|_| models.next().is_none());
         builder.session.under_reports |= self.is_open;
         builder.session.capabilities = self.capabilities.and(Capabilities::KEPT_BY_RUNTIME);
         builder.end(self.last);
-        vec![builder.finish()]
+        builder.finish()
     }
-}
 
-impl Task {
+    fn metadata(&mut self, record: &Record<'_>) {
+        self.models.extend(record.model_usage.iter().filter_map(|it| it.model_id.owned()));
+        if let Some(last) = record.environment_history.last() {
+            self.builder.session.runtime_version = last.cline_version.owned();
+            self.builder.session.entrypoint = last.host_name.owned();
+        }
+    }
+
     fn identity(&self, record: &Record<'_>) -> Identity {
         match self.first.zip(record.ts.0) {
             Some((first, ts)) => {
-                Identity::Global(format!("{} {} {}", self.context.runtime, first.micros(), ts.micros()).into())
+                Identity::Global(format!("{} {} {}", self.runtime, first.micros(), ts.micros()).into())
             }
             None => Identity::Unique,
         }
     }
 
-    fn view(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+    fn view(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let (time, text) = (record.ts.0, record.text.as_str());
         let is_first = self.messages == 0;
         self.messages += 1;
@@ -125,40 +140,40 @@ impl Task {
         // Cline removes messages from the history that it sends to the model.
         if !record.deleted_range.is_empty() && record.deleted_range.0 != self.deleted {
             record.deleted_range.0.clone_into(&mut self.deleted);
-            builder.event(EventKind::Compaction, at);
+            self.builder.event(EventKind::Compaction, at);
         }
         match (record.say.as_str(), record.ask.as_str()) {
-            ("api_req_started", _) => self.request(builder, record, line, damage),
-            ("subagent_usage" | "deleted_api_reqs", _) => self.sum_of_requests(builder, record, line, damage),
+            ("api_req_started", _) => self.request(record, line, damage),
+            ("subagent_usage" | "deleted_api_reqs", _) => self.sum_of_requests(record, line, damage),
             ("condense_context", _) => {
-                let event = builder.event(EventKind::Compaction, at);
+                let event = self.builder.event(EventKind::Compaction, at);
                 event.tokens_before = record.condense.prev_context_tokens.get();
                 event.tokens_after = record.condense.new_context_tokens.get();
                 if let Some(total) = money(record.condense.cost, damage).filter(|it| *it > 0.0) {
-                    let turn = self.turn(builder, record, line);
-                    builder.session.turns[turn].cost = Some(Cost::of(total));
+                    let turn = self.turn(record, line);
+                    self.builder.session.turns[turn].cost = Some(Cost::of(total));
                 }
             }
             ("sliding_window_truncation", _) => {
-                let event = builder.event(EventKind::Compaction, at);
+                let event = self.builder.event(EventKind::Compaction, at);
                 event.tokens_before = record.truncation.prev_context_tokens.get();
                 event.tokens_after = record.truncation.new_context_tokens.get();
             }
             ("api_req_retried" | "api_req_retry_delayed" | "error_retry", _) => {
-                builder.event(EventKind::Retry, at).message = Some(brief(text));
+                self.builder.event(EventKind::Retry, at).message = Some(brief(text));
             }
             ("task" | "user_feedback", _) => {
-                builder.prompt_as(self.identity(record), Some(text));
+                self.builder.prompt_as(self.identity(record), Some(text));
                 self.last = Last::Work;
             }
             // Older versions have no type for the task: it is the first message.
-            ("text", _) if is_first => builder.prompt_as(self.identity(record), Some(text)),
+            ("text", _) if is_first => self.builder.prompt_as(self.identity(record), Some(text)),
             ("text", _) => {
-                builder.set_answer(text);
+                self.builder.set_answer(text);
                 self.last = Last::Answer;
             }
             ("completion_result", _) => {
-                builder.set_answer(text);
+                self.builder.set_answer(text);
                 self.last = Last::Answer;
             }
             (
@@ -168,12 +183,12 @@ impl Task {
                 self.last = Last::Answer;
             }
             ("error", _) | (_, "api_req_failed" | "mistake_limit_reached") => {
-                let event = builder.event(EventKind::Error, at);
+                let event = self.builder.event(EventKind::Error, at);
                 event.code = record.ask.owned();
                 event.message = Some(brief(text));
                 if record.ask.some().is_some() {
                     self.is_open = false;
-                    builder.fail(None, text);
+                    self.builder.fail(None, text);
                     self.last = Last::Error;
                 }
             }
@@ -188,9 +203,9 @@ impl Task {
         }
     }
 
-    fn turn(&self, builder: &mut Builder, record: &Record<'_>, line: i64) -> usize {
-        let index = builder.turn(self.identity(record), line);
-        let turn = &mut builder.session.turns[index];
+    fn turn(&mut self, record: &Record<'_>, line: i64) -> usize {
+        let index = self.builder.turn(self.identity(record), line);
+        let turn = &mut self.builder.session.turns[index];
         turn.occurred_at = record.ts.0;
         turn.model = record.model_info.model_id.owned();
         turn.provider = record.model_info.provider_id.owned();
@@ -198,39 +213,38 @@ impl Task {
     }
 
     /// Adds a turn for the sum of several requests.
-    fn sum_of_requests(&self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+    fn sum_of_requests(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let Ok(request) = json::from_slice::<Request<'_>>(record.text.as_str().as_bytes()) else {
             return damage.note(Reason::NoUsage);
         };
-        let index = self.turn(builder, record, line);
-        let turn = &mut builder.session.turns[index];
+        let index = self.turn(record, line);
+        let turn = &mut self.builder.session.turns[index];
         turn.is_subagent = record.say.as_str() == "subagent_usage";
         turn.tokens = request.tokens(false, damage).into();
         turn.cost = money(request.cost, damage).map(Cost::of);
     }
 
-    fn request(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+    fn request(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
         let time = record.ts.0;
         self.last = Last::Work;
-        builder.session.under_reports |= self.is_open;
+        self.builder.session.under_reports |= self.is_open;
         self.is_open = false;
         let Ok(request) = json::from_slice::<Request<'_>>(record.text.as_str().as_bytes()) else {
             damage.note(Reason::NoUsage);
-            builder.session.under_reports = true;
+            self.builder.session.under_reports = true;
             return;
         };
-        let includes_cached =
-            request.includes_cached(self.context.runtime, record.model_info.provider_id.as_str(), time);
+        let includes_cached = request.includes_cached(self.runtime, record.model_info.provider_id.as_str(), time);
         let mut tokens = request.tokens(includes_cached, damage);
-        if self.context.runtime == "cline" && hides_cache_writes(&record.model_info) && tokens.cache_write == Some(0) {
+        if self.runtime == "cline" && hides_cache_writes(&record.model_info) && tokens.cache_write == Some(0) {
             tokens.cache_write = None;
-            builder.session.under_reports = true;
+            self.builder.session.under_reports = true;
         }
         let is_cut = request.cancel_reason.some().is_some();
         let has_counts = request.tokens_in.get().is_some() || request.tokens_out.get().is_some();
         if tokens.total().is_some() || has_counts && !is_cut {
-            let turn = self.turn(builder, record, line);
-            let turn = &mut builder.session.turns[turn];
+            let turn = self.turn(record, line);
+            let turn = &mut self.builder.session.turns[turn];
             turn.tokens = tokens.into();
             turn.cost = money(request.cost, damage).map(Cost::of);
             turn.stop_reason = request.cancel_reason.owned();
@@ -242,21 +256,21 @@ impl Task {
         match request.cancel_reason.as_str() {
             "" => {}
             "user_cancelled" => {
-                builder.event(EventKind::Abort, at);
+                self.builder.event(EventKind::Abort, at);
                 self.last = Last::Abort;
             }
             reason => {
                 let words = request.streaming_failed_message.as_str();
-                builder.fail(None, words);
+                self.builder.fail(None, words);
                 self.last = Last::Error;
-                let event = builder.event(EventKind::Error, at);
+                let event = self.builder.event(EventKind::Error, at);
                 event.code = Some(reason.into());
                 event.message = Some(brief(words));
             }
         }
     }
 
-    fn history(&mut self, builder: &mut Builder, record: &Record<'_>, line: i64) {
+    fn history(&mut self, record: &Record<'_>, line: i64) {
         let (at, message) = (At { line, time: record.ts.0 }, self.messages);
         self.messages += 1;
         let is_user = record.role.as_str() == "user";
@@ -264,9 +278,9 @@ impl Task {
         while let Some((number, block)) = blocks.next() {
             match block.kind.as_str() {
                 "tool_use" => {
-                    let call = builder.call_of(None, block.id.as_str(), block.name.as_str(), block.input, at);
-                    let arguments = builder.arguments(call, block.input);
-                    let row = &mut builder.session.tool_calls[call];
+                    let call = self.builder.call_of(None, block.id.as_str(), block.name.as_str(), block.input, at);
+                    let arguments = self.builder.arguments(call, block.input);
+                    let row = &mut self.builder.session.tool_calls[call];
                     // It ends the task. Only an answer of the user would be logged as its result.
                     if row.tool == "attempt_completion" {
                         row.status = CallStatus::Ok;
@@ -274,26 +288,26 @@ impl Task {
                     row.mcp_server = block.input.read::<ServerName<'_>>().server_name.owned().or(row.mcp_server.take());
                     match arguments.patch() {
                         Some(patch) if row.category == "edit" && patch.contains("*** Begin Patch") => {
-                            builder.patch(call, patch, at);
+                            self.builder.patch(call, patch, at);
                         }
-                        _ => changes::add_named_file(builder, call, &arguments, block.input, None, at),
+                        _ => changes::add_named_file(&mut self.builder, call, &arguments, block.input, None, at),
                     }
                 }
                 "tool_result" => {
-                    if let Some(call) = builder.call_index(block.tool_use_id.as_str()) {
-                        result(builder, call, block.content, block.is_error.is_true(), at);
+                    if let Some(call) = self.builder.call_index(block.tool_use_id.as_str()) {
+                        result(&mut self.builder, call, block.content, block.is_error.is_true(), at);
                     }
                 }
                 "text" if is_user && block.text.as_str().starts_with("<environment_details>") => {
-                    self.environment(builder, block.text.as_str());
+                    self.environment(block.text.as_str());
                 }
                 "text" if is_user => {
                     let Some((tool, target)) = described_call(block.text.as_str()) else { continue };
-                    let call = builder.call(&format!("{message}.{number}"), tool, at);
-                    set_target(builder, call, target, at);
+                    let call = self.builder.call(&format!("{message}.{number}"), tool, at);
+                    set_target(&mut self.builder, call, target, at);
                     let text = blocks.next_if(|(_, it)| it.kind.as_str() == "text").map(|(_, it)| it.text.as_str());
                     let quoted = text.and_then(|it| serde_json::to_string(it).ok()).unwrap_or_default();
-                    result(builder, call, Raw(quoted.as_bytes()), false, at);
+                    result(&mut self.builder, call, Raw(quoted.as_bytes()), false, at);
                 }
                 _ => {}
             }
@@ -301,7 +315,7 @@ impl Task {
     }
 
     /// Reads the description of the environment that each prompt contains for the model.
-    fn environment(&mut self, builder: &mut Builder, text: &str) {
+    fn environment(&mut self, text: &str) {
         let between = |start: &str, end: &str| {
             let (_, rest) = text.split_once(start)?;
             rest.split_once(end).map(|(it, _)| it.trim()).filter(|it| !it.is_empty())
@@ -312,7 +326,7 @@ impl Task {
                 .or_else(|| between("# Current Workspace Directory (", ") Files"))
                 .filter(|it| it.contains(['/', '\\']))
         };
-        let session = &mut builder.session;
+        let session = &mut self.builder.session;
         session.cwd = session.cwd.take().or_else(|| cwd().map(str::to_owned));
         session.agent = between("<slug>", "</slug>").map(Symbol::new).or(session.agent.take());
     }

@@ -160,14 +160,11 @@ impl Chat {
         let name = response.map_or("", |it| it.name.as_str());
         let id = outcome.call_id.some().or_else(|| response.and_then(|it| it.id.some())).unwrap_or_default();
         let is_open = |call: &ToolCall| call.tool == name && call.status == CallStatus::Incomplete;
-        let Some(call) = self
-            .builder
-            .call_index(id)
-            .or_else(|| self.builder.session.tool_calls.iter().position(|call| is_open(call)).filter(|_| id.is_empty()))
-            .or_else(|| (!id.is_empty()).then(|| self.builder.call(id, name, At { line, time: None })))
-        else {
-            return;
-        };
+        let call = self.builder.call_index(id).or_else(|| match id {
+            "" => self.builder.session.tool_calls.iter().position(|call| is_open(call)),
+            id => Some(self.builder.call(id, name, At { line, time: None })),
+        });
+        let Some(call) = call else { return };
         let raw = response.map(|it| it.response).unwrap_or_default();
         let answer: Answer<'_> = raw.read();
         let (output, error) = (answer.output.as_str(), answer.error.as_str());

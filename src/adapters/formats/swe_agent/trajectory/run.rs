@@ -115,7 +115,8 @@ impl<'a> Run<'a> {
         }
         let call = self.call(index, &step, action, &state, line);
         let text = step.observation.text();
-        let is_error = FAILURES.iter().any(|words| text.get(..400).unwrap_or(&text).contains(words));
+        let head = text.get(..text.floor_char_boundary(400)).unwrap_or_default();
+        let is_error = FAILURES.iter().any(|words| head.contains(words));
         if !step.observation.is_empty() {
             self.builder.result(call, step.observation, None, CallStatus::from_error(is_error));
         }
