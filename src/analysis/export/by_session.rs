@@ -36,17 +36,22 @@ impl<Sessions: TypedRows, Turns: TypedRows, Calls: TypedRows> SessionTables<Sess
     }
 }
 
+/// The key of the session with this runtime and id.
+pub fn key_of(runtime: Option<&str>, id: Option<&str>) -> Key {
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    (text(runtime), text(id))
+}
+
 /// The indexes of the rows of each session.
 pub struct BySession(HashMap<Key, Vec<usize>>);
 
 impl BySession {
     /// The rows of a table with this number of rows. `key` returns the runtime and the id of the session of a row.
     pub fn new<'k>(height: usize, key: impl Fn(usize) -> (Option<&'k str>, Option<&'k str>)) -> Self {
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         let mut rows: HashMap<Key, Vec<usize>> = HashMap::new();
         for row in 0..height {
-            let (runtime, session) = key(row);
-            rows.entry((text(runtime), text(session))).or_default().push(row);
+            let (runtime, id) = key(row);
+            rows.entry(key_of(runtime, id)).or_default().push(row);
         }
         Self(rows)
     }

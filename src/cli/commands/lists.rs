@@ -13,7 +13,7 @@ use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{self, Man, Schema};
 
 pub fn schema(args: &Schema) -> anyhow::Result<Outcome> {
-    let columns: Vec<_> = frames::schema().into_iter().chain(frames::computed_schema()).collect();
+    let columns: Vec<_> = frames::all_columns().collect();
     let Some(table) = &args.table else {
         if is_on_terminal(args.printed) && !args.printed.wide {
             return tables(&columns, args);

@@ -1,7 +1,7 @@
 //! The words that the beginning of a word may become: tables after FROM, columns of the tables that the text names, functions,
 //! words of SQL, built-in queries and commands.
 
-use agentlogs::store::frames::{computed_schema, names_of_tables, schema};
+use agentlogs::store::frames::{all_columns, names_of_tables};
 
 use super::command::{COMMANDS, modes};
 
@@ -104,11 +104,7 @@ impl Words {
     pub fn new(queries: impl Iterator<Item = (&'static str, &'static str)>) -> Self {
         Self {
             tables: names_of_tables(),
-            columns: schema()
-                .into_iter()
-                .chain(computed_schema())
-                .map(|column| (column.table, column.column, column.about))
-                .collect(),
+            columns: all_columns().map(|column| (column.table, column.column, column.about)).collect(),
             queries: queries.collect(),
         }
     }

@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use super::columns::{commits, sessions, turns, verdicts};
-use super::schema::{Described, TABLES};
+use super::schema::{Described, TABLES, schema};
 
 /// The labels of sessions: a column for each key.
 pub const LABELS: &str = "labels";
@@ -20,6 +20,11 @@ pub const COMPUTED_TABLES: [&str; 4] = [LABELS, FAILURES, OUTCOMES, SHIPPED];
 /// The tables that SQL can read: those of an archive, and these.
 pub fn names_of_tables() -> Vec<&'static str> {
     TABLES.into_iter().chain(COMPUTED_TABLES).collect()
+}
+
+/// The columns of these tables.
+pub fn all_columns() -> impl Iterator<Item = Described> {
+    schema().into_iter().chain(computed_schema())
 }
 
 /// The columns of the computed tables, in order. `labels` has further ones: the keys of the labels that an archive contains.

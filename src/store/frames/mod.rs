@@ -25,7 +25,9 @@ pub use columns::{
     commit_files, commits, events, file_changes, limits, pull_requests, rejects, sessions, sources, tool_calls, turns,
     unknown_records, verdicts,
 };
-pub use computed::{COMPUTED_TABLES, FAILURES, LABELS, OUTCOMES, SHIPPED, computed_schema, names_of_tables};
+pub use computed::{
+    COMPUTED_TABLES, FAILURES, LABELS, OUTCOMES, SHIPPED, all_columns, computed_schema, names_of_tables,
+};
 pub use read::{TypedRows, for_each_batch};
 pub(crate) use read::{computed_columns, rows};
 pub use rows::{count_undated, drop_rows, frame, frames, row_sets, some_frames};

@@ -15,7 +15,7 @@ use super::scope::Tables;
 use super::types::Types;
 use super::values::insert_values;
 use super::visit::relations_of;
-use crate::store::frames::{Frames, LABELS, computed_schema, names_of_tables, schema};
+use crate::store::frames::{Frames, LABELS, all_columns, names_of_tables};
 
 /// Runs one SQL query over the tables. docs/sql.md describes the dialect.
 ///
@@ -100,8 +100,7 @@ const STACK: usize = 256 << 20;
 /// The columns of a table, for `DESCRIBE`.
 fn described(tables: &Frames, table: &str) -> Result<DataFrame, Error> {
     let wrong = |error: PolarsError| Error::Wrong(error.to_string());
-    let columns = schema().into_iter().chain(computed_schema());
-    let columns: Vec<_> = columns.filter(|column| column.table.eq_ignore_ascii_case(table)).collect();
+    let columns: Vec<_> = all_columns().filter(|column| column.table.eq_ignore_ascii_case(table)).collect();
     let Some(first) = columns.first() else {
         return Err(Error::Wrong(format!("no table {table:?}; there are: {}", names_of_tables().join(", "))));
     };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::span::{Attribute, Attributes, nanoseconds};
 use super::tables::Tables;
-use crate::analysis::rows::Key;
+use crate::analysis::export::by_session::key_of;
 use crate::base::time::Time;
 use crate::model::session::{add, add_money};
 
@@ -106,9 +106,8 @@ struct Sums {
 
 /// The metrics of a session; `None` if it has no known time, which each point needs.
 pub(super) fn metrics(tables: &Tables, row: usize) -> Option<Vec<Metric>> {
-    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
     let sessions = &tables.sessions;
-    let key: Key = (text(sessions.runtime(row)), text(sessions.id(row)));
+    let key = key_of(sessions.runtime(row), sessions.id(row));
     let mut models: BTreeMap<Models, Sums> = BTreeMap::new();
     let (mut first, mut last) = (sessions.started_at(row), sessions.ended_at(row));
     for turn in tables.turns_of.of(&key) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::span::{Attribute, Attributes, CLIENT, INTERNAL, Span, Status, nanoseconds, span_id, trace_id};
 use super::tables::{Tables, Turns};
+use crate::analysis::export::by_session::key_of;
 use crate::analysis::rows::Key;
 use crate::base::time::Time;
 
@@ -21,8 +22,7 @@ type Runs = BTreeMap<String, (Option<Time>, Option<Time>)>;
 impl<'a> Trace<'a> {
     /// The session of a row.
     pub(super) fn new(tables: &'a Tables, row: usize) -> Self {
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-        let key = (text(tables.sessions.runtime(row)), text(tables.sessions.id(row)));
+        let key = key_of(tables.sessions.runtime(row), tables.sessions.id(row));
         let trace_id = trace_id(&format!("{}\0{}", key.0, key.1));
         Self { tables, row, key, trace_id }
     }

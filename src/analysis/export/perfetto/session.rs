@@ -9,7 +9,7 @@ use super::event::Event;
 use super::lanes::lanes;
 use super::slices::{Agent, Kind, Slice, Slices, slices};
 use super::tables::Tables;
-use crate::analysis::rows::Key;
+use crate::analysis::export::by_session::key_of;
 use crate::base::split::base_name;
 use crate::base::time::Time;
 
@@ -27,8 +27,7 @@ impl Session {
     /// The session of a row; `None` if it has no known time.
     pub(super) fn of(tables: &Tables, row: usize, pid: usize) -> Option<Self> {
         let sessions = &tables.sessions;
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-        let key: Key = (text(sessions.runtime(row)), text(sessions.id(row)));
+        let key = key_of(sessions.runtime(row), sessions.id(row));
         let Slices { all, untimed } = slices(tables, &key);
         let first = all.iter().map(|slice| slice.start).min();
         let start =

@@ -48,7 +48,7 @@ pub(super) fn read(uri: &str) -> Option<Value> {
 
 /// A line for each column, below its table.
 fn schema() -> String {
-    let columns: Vec<_> = frames::schema().into_iter().chain(frames::computed_schema()).collect();
+    let columns: Vec<_> = frames::all_columns().collect();
     let of_table = |table: &str| -> String {
         let columns = columns.iter().filter(|column| column.table == table);
         let lines = columns.map(|it| format!("  {} {}: {}\n", it.column, it.type_name(), it.about));
