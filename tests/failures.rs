@@ -158,7 +158,7 @@ fn the_place_of_a_class_is_one_of_its_session() {
     }
 }
 
-/// Two subagents of one type that read the same files repeat no call: agents are told apart by their ids.
+/// Two subagents of one type that read the same files repeat no call: the id of an agent identifies it.
 #[test]
 fn subagents_of_one_type_do_not_repeat_each_other() {
     let mut lines = vec![json!({"type": "system", "subtype": "init", "session_id": "s", "uuid": "u", "model": "m"})];

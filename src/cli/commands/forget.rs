@@ -81,7 +81,10 @@ pub fn matching(archive: &Archive, patterns: &[String]) -> anyhow::Result<Outcom
         }
     }
     if forgotten.is_empty() && repositories.is_empty() {
-        bail!("no source of the archive matches {}", patterns.join(", "));
+        let is_below = |path: &&str, pattern: &String| text_matches(path, &below(pattern));
+        let directory = patterns.iter().find(|pattern| writer.paths().any(|path| is_below(&path, pattern)));
+        let tip = directory.map_or_else(String::new, |pattern| format!("; {:?} matches what is below it", below(pattern)));
+        bail!("no source of the archive matches {}{tip}", patterns.join(", "));
     }
     let count = forgotten.len();
     let exists = |path: &&&str| path.split(SEPARATOR).next().is_some_and(|file| Path::new(file).exists());
@@ -96,6 +99,11 @@ pub fn matching(archive: &Archive, patterns: &[String]) -> anyhow::Result<Outcom
         say(&format!("deleted the commits and pull requests of {repository}"));
     }
     Ok(report(archive, &written))
+}
+
+/// The pattern of the sources below a directory.
+fn below(directory: &str) -> String {
+    format!("{}/*", directory.trim_end_matches('/'))
 }
 
 /// Prints the verdicts that were deleted, and what the archive contains now.

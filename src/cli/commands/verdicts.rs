@@ -41,6 +41,7 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
     }
     let imported: Vec<String> = files.keys().cloned().collect();
     let archive = settings.archive_or_local(args.archive.archive)?;
+    let is_new = archive.stamp()?.is_none();
     let written = write(&archive, files)?;
     let unmatched: Vec<&Unmatched> =
         written.unmatched.iter().filter(|unmatched| imported.contains(&unmatched.path)).collect();
@@ -53,6 +54,9 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
         counted(imported.len(), "file"),
         count.saturating_sub(without),
     ));
+    if is_new {
+        say(&format!("{} is a new archive: without sessions until `agentlogs ingest` reads logs into it", archive.directory().display()));
+    }
     if repeated > 0 {
         let verb = if repeated == 1 { "states" } else { "state" };
         say(&format!("{} of them {verb} what another file states; each is listed once", grouped(repeated)));

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use agentlogs::adapters::UserFormat;
-use agentlogs::analysis::budget::Limit;
+use agentlogs::analysis::budget::{Limit, MeasureBound, Side};
 use agentlogs::analysis::present;
 use agentlogs::analysis::reports::{Bound, WeekStart};
 use agentlogs::base::byte_order_mark::without_mark;
@@ -73,7 +73,7 @@ pub struct File {
     /// The user's own prices, as in a file for `prices import`.
     pub models: Vec<Spanned<Entry>>,
     /// What `check` compares without options.
-    pub budgets: Vec<Budget>,
+    pub budgets: Vec<Spanned<Budget>>,
     /// Names of projects, by patterns of their directories.
     #[serde(rename = "projects")]
     named: BTreeMap<String, Spanned<String>>,
@@ -124,6 +124,22 @@ pub struct Budget {
     pub labels: Vec<String>,
 }
 
+impl Budget {
+    /// Checks that it has bounds, and that there are their measures. An error names the key.
+    fn check(&self) -> Result<(), (&'static str, String)> {
+        if self.max.is_empty() && self.min.is_empty() {
+            let problem = "the budget has no bounds; write one of a measure, such as max = { cost_usd = 50 }";
+            return Err(("max", problem.to_owned()));
+        }
+        for (key, bounds, side) in [("max", &self.max, Side::Max), ("min", &self.min, Side::Min)] {
+            for (name, limit) in bounds {
+                MeasureBound::new(name, side, *limit).map_err(|error| (key, error.to_string()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let max = self.max.iter().map(|(measure, value)| format!("{measure} <= {value}"));
@@ -171,6 +187,14 @@ impl File {
             if let Some(entry) = checked.entries.into_iter().next() {
                 *model.get_mut() = entry;
             }
+        }
+        for budget in &file.budgets {
+            budget.get_ref().check().map_err(|(key, problem)| Error::Value {
+                path: path.to_owned(),
+                line: line_of_key(&text, budget.span().start, key),
+                key: format!("budgets.{key}"),
+                problem,
+            })?;
         }
         for entry in std::mem::take(&mut file.entries) {
             let start = entry.span().start;
@@ -363,7 +387,7 @@ mod tests {
         assert_eq!((file.content, file.redact), (Some(Content::Text), Some(true)));
         assert_eq!(file.models[0].get_ref().provider, "anthropic");
         assert_eq!(
-            file.budgets[0].to_string(),
+            file.budgets[0].get_ref().to_string(),
             "week: cost_usd <= 50, tools.error_rate <= 10%, since 7d, label team=shop"
         );
     }
@@ -379,6 +403,9 @@ mod tests {
             ("week_start = \"friday\"", "line 1", "week_start"),
             ("[[budgets]]\nsince = \"soon\"", "line 2", "since"),
             ("[[budgets]]\nmax = { cost_usd = \"many\" }", "line 2", "cost_usd"),
+            ("[[budgets]]\nname = \"week\"", "line 1", "budgets.max"),
+            ("\n[[budgets]]\nname = \"week\"\nmax = { cost = 5 }", "line 4", "no report has a measure \"cost\""),
+            ("[[budgets]]\nmin = { error_rate = 10 }", "line 2", "budgets.min"),
             ("\n[labels]\n\"a\\u001b\" = \"x\"", "line 2", "label"),
             ("[projects]\n\"~/src\" = \"\"", "line 2", "projects"),
             ("[projects]\n\n\"\" = \"shop\"", "line 3", "projects"),

@@ -213,7 +213,7 @@ impl Settings {
         }
         self.logs.extend(logs.into_iter().map(|value| chosen(value, &path)));
         self.models.extend(models.into_iter().map(|value| chosen(value.into_inner(), &path)));
-        self.budgets.extend(budgets.into_iter().map(|value| chosen(value, &path)));
+        self.budgets.extend(budgets.into_iter().map(|value| chosen(value.into_inner(), &path)));
         for (pattern, name) in project_names {
             self.projects.entry(pattern).or_insert_with(|| chosen(name, &path));
         }
