@@ -33,6 +33,15 @@ impl CostBasis {
         [cost.alias(turns::COST_USD), is_unpriced.alias("is_unpriced")]
     }
 
+    /// Where a cost of this choice is from, if that of [`Self::Auto`] is from `stored`.
+    pub(in crate::analysis) fn source(self, stored: Option<&str>) -> Option<&str> {
+        match self {
+            Self::Auto => stored,
+            Self::Reported => Some("reported"),
+            Self::Computed => Some("computed"),
+        }
+    }
+
     /// Rows with [`Self::columns`], if they have a cost.
     pub(in crate::analysis) fn applied_to(self, mut rows: LazyFrame) -> PolarsResult<LazyFrame> {
         let has_cost = rows.collect_schema()?.contains(turns::COST_SOURCE);

@@ -252,8 +252,8 @@ impl Grouping {
         })
     }
 
-    /// Why each row's session failed.
-    fn failure_class(&mut self) -> PolarsResult<Expr> {
+    /// Why each row's session failed. Sessions without a class did not fail, unless the log does not contain how they ended.
+    fn failure_class(&mut self) -> Result<Expr, Error> {
         if let Some(tables) = self.failures.take().filter(|_| !self.schema.contains(FAILURE_CLASS)) {
             let keys = KEY.map(col);
             let rows = std::mem::take(&mut self.rows);
@@ -261,7 +261,14 @@ impl Grouping {
             self.rows = rows.join(classes, keys.clone(), keys, JoinType::Left.into());
             self.schema = self.rows.collect_schema()?;
         }
-        Ok(col(FAILURE_CLASS))
+        self.none_by_status(col(FAILURE_CLASS), &["success", "error", "aborted", "incomplete"])
+    }
+
+    /// A value with [`NONE`] in place of NULL for sessions with one of these statuses.
+    fn none_by_status(&mut self, value: Expr, statuses: &[&str]) -> Result<Expr, Error> {
+        let status = self.dimension("status")?;
+        let is_shown = statuses.iter().map(|word| status.clone().eq(lit(*word))).reduce(Expr::or).unwrap_or(lit(false));
+        Ok(when(value.clone().is_null().and(is_shown)).then(lit(NONE)).otherwise(value))
     }
 
     /// The labels of each row's session, joined by [`SEPARATOR`].
@@ -316,6 +323,10 @@ impl Grouping {
             Value::Formatted(form) | Value::Recurring(form) => {
                 self.of_local_time(LOCAL_TIME, |time| time)?.dt().to_string(form)
             }
+        };
+        let expression = match dimension.name {
+            sessions::ERROR_KIND => self.none_by_status(expression, &["success", "aborted", "incomplete"])?,
+            _ => expression,
         };
         Ok(expression.alias(dimension.name))
     }

@@ -3,6 +3,7 @@
 use super::entry::{Entry, Kind};
 use super::read::{SessionColumns, VerdictColumns};
 use crate::analysis::present::{counted, grouped};
+use crate::analysis::rows::CostBasis;
 use crate::base::time::Time;
 use crate::store::frames::TypedRows as _;
 
@@ -25,9 +26,10 @@ pub(super) enum Value {
 /// A name and its value.
 pub(super) type Fact = (&'static str, Value);
 
-/// The facts that are known. `failure` states why it failed, `shipped` where its work is, and `turns` are its responses.
+/// The facts that are known. `basis` is the choice of `--cost`, `failure` states why it failed, `shipped` where its work is, and `turns` are its responses.
 pub(super) fn facts(
     session: &SessionColumns,
+    basis: CostBasis,
     verdicts: &VerdictColumns,
     failure: Option<String>,
     shipped: Option<String>,
@@ -37,7 +39,7 @@ pub(super) fn facts(
         let unpriced = session.unpriced_tokens(0).filter(|tokens| *tokens > 0);
         let unpriced = unpriced.map(|tokens| format!("{} without a cost", counted(tokens, "token")));
         let least = session.usage(0).filter(|usage| *usage == "lower_bound").map(|_| "a lower bound".to_owned());
-        Value::Cost(cost, joined([owned(session.cost_source(0)), least, unpriced], ", ").unwrap_or_default())
+        Value::Cost(cost, joined([owned(basis.source(session.cost_source(0))), least, unpriced], ", ").unwrap_or_default())
     });
     let period = session.started_at(0).map(|start| Value::Period {
         start: start.micros(),

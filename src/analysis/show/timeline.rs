@@ -43,7 +43,7 @@ impl Timeline {
         let others = [reader.events()?, reader.children()?];
         let tree = Tree::read(reader, &session)?;
         let failure = reader.failure(session.source_path(0))?;
-        let facts = facts(&session, &reader.verdicts()?, failure, reader.shipped()?, &turns);
+        let facts = facts(&session, cost, &reader.verdicts()?, failure, reader.shipped()?, &turns);
         let all = turns.into_iter().chain(calls).chain(changes).chain(others.into_iter().flatten());
         let directories = [session.cwd(0), session.project(0)].into_iter().flatten();
         let directories = directories.filter(|directory| directory.len() > 1).map(str::to_owned).collect();

@@ -30,7 +30,11 @@ pub fn run(now: Option<Timestamp>, settings: &Settings) -> anyhow::Result<Outcom
     let archive = settings.users_archive()?;
     let mut outcome = Outcome::Done;
     if paths.is_empty() {
-        if matches!(archive.snapshot(), Err(archive::Error::Missing(_))) {
+        let has_nothing = match archive.sums() {
+            Ok(sums) => sums.sessions == 0,
+            Err(error) => matches!(error, archive::Error::Missing(_)),
+        };
+        if has_nothing {
             places::say_searched(settings, None);
             return Ok(Outcome::NotAllDone);
         }
