@@ -301,7 +301,12 @@ impl Browser {
                         }
                     }
                     None => {
-                        self.say("the sessions of a row are shown for runtime, model, project, status, verdict, task");
+                        let is_unknown = report.leads_to_sessions();
+                        self.say(if is_unknown {
+                            "this row has no value by which sessions can be filtered"
+                        } else {
+                            "Enter filters by runtime, model, project, status, verdict, task or failure"
+                        });
                     }
                 }
             }

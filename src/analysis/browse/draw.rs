@@ -204,7 +204,11 @@ impl Canvas<'_> {
             Some(Kind::Details { .. }) => "e log  Esc back  ? keys",
             Some(Kind::Choice(..)) => "Enter choose  / search  Esc back",
             Some(Kind::Reports) => "Enter open  / search  Tab sessions  ? keys",
-            Some(Kind::Report(_)) => "b dimension  s sort  Enter sessions  Esc back  ? keys",
+            Some(Kind::Report(report)) => {
+                let dimension = if report.has_dimensions() { "b dimension  " } else { "" };
+                let sessions = if report.leads_to_sessions() { "Enter sessions  " } else { "" };
+                return format!("{dimension}s sort  {sessions}Esc back  ? keys");
+            }
             Some(Kind::Keys) => "Esc back",
         }
         .to_owned()

@@ -9,7 +9,9 @@ use super::pane::{Choice, Kind, Pane};
 use super::pending::Load;
 use super::report::{MOST, Question, ReportPane};
 use super::session::Session;
-use crate::analysis::reports::{Frames, Options, Scope, label_keys, session_rows, tables_of_sessions};
+use crate::analysis::reports::{
+    Frames, LowerBound, Options, Scope, label_keys, lower_bound, session_rows, tables_of_sessions,
+};
 use crate::analysis::show::{self, SessionKey, Timeline};
 use crate::prices::Catalog;
 
@@ -105,7 +107,12 @@ impl Browser {
         };
         let frames = open.tables(&report.tables_for(&options))?;
         let answer = report.run(&frames, &options).map_err(|error| error.to_string())?;
-        ReportPane::new(question, answer, &self.look).map_err(|error| error.to_string())
+        let bound = if report.has_cost() || report.has_tokens() {
+            lower_bound(&frames, &options.scope, options.cost, report.spending()).map_err(|error| error.to_string())?
+        } else {
+            LowerBound::default()
+        };
+        ReportPane::new(question, answer, &bound, &self.look).map_err(|error| error.to_string())
     }
 
     /// The rows of reports: those of the filtered sessions, apart from the text of the filter.

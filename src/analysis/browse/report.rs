@@ -4,11 +4,13 @@ use polars::prelude::*;
 
 use super::filters::Field;
 use super::style::Look;
+use crate::analysis::outcomes::Judged;
 use crate::analysis::present::{
     Format, Numbers, ReportStyle, Roles, Screen, TableStyle, counted, grouped, in_local_time, render, visible,
 };
-use crate::analysis::reports::{Answer, Report, for_people};
+use crate::analysis::reports::{Answer, LowerBound, Report, for_people};
 use crate::analysis::show::{Paint, TextLine};
+use crate::base::width::packed;
 use crate::store::frames::sessions;
 
 /// The most rows of a report: more are of no use without a filter.
@@ -34,6 +36,8 @@ pub(super) struct ReportPane {
     more: usize,
     /// The values of the first column of the rows.
     values: Vec<Option<String>>,
+    /// What the rows do not contain.
+    notes: Vec<String>,
 }
 
 impl ReportPane {
@@ -41,7 +45,7 @@ impl ReportPane {
     ///
     /// # Errors
     /// When they cannot be converted, which would be a bug.
-    pub fn new(question: Question, answer: Answer, look: &Look) -> PolarsResult<Self> {
+    pub fn new(question: Question, answer: Answer, bound: &LowerBound, look: &Look) -> PolarsResult<Self> {
         let total = answer.total.filter(|_| answer.rows.height() + answer.more > 1);
         let first = answer.rows.columns().first().map(|column| column.cast(&DataType::String)).transpose()?;
         let values = match &first {
@@ -52,7 +56,14 @@ impl ReportPane {
         let rows = for_people(&answer.rows, answer.dimensions, total.as_ref(), numbers)?;
         let rows = in_local_time(&rows, look.now.time_zone())?;
         let (dimensions, more) = (answer.dimensions, answer.more);
-        Ok(Self { question, rows, dimensions, has_total: total.is_some(), more, values })
+        let lower_bound = || format!("costs and tokens are lower bounds: {}", bound.stated(look.currency));
+        let notes = [
+            answer.left_out.stated("row", "time"),
+            answer.judged.and_then(Judged::stated),
+            bound.applies().then(lower_bound),
+        ];
+        let notes = notes.into_iter().flatten().collect();
+        Ok(Self { question, rows, dimensions, has_total: total.is_some(), more, values, notes })
     }
 
     /// The dimensions by which it can be grouped, with the labels of these names.
@@ -67,6 +78,16 @@ impl ReportPane {
     /// The columns by which it can be sorted.
     pub fn columns(&self) -> Vec<String> {
         self.rows.get_column_names().into_iter().map(ToString::to_string).collect()
+    }
+
+    /// Whether its rows are grouped by a dimension, which can be another one.
+    pub fn has_dimensions(&self) -> bool {
+        self.question.report.dimensions().next().is_some()
+    }
+
+    /// Whether a row leads to sessions: to those with its value, or to its session.
+    pub fn leads_to_sessions(&self) -> bool {
+        (0..self.values.len()).any(|row| self.filter(row).is_some() || self.session(row).is_some())
     }
 
     /// The filter that a row means: its field and value.
@@ -102,10 +123,12 @@ impl ReportPane {
         format!("report {}{by}  {}{more}", self.question.report.name, counted(rows, "row"))
     }
 
-    /// Its lines: the names of the columns, and the rows.
+    /// Its lines: what it does not contain with the names of the columns, and the rows.
     pub fn lines(&self, look: &Look, width: usize) -> (Vec<TextLine>, Vec<TextLine>) {
+        let notes = self.notes.iter().flat_map(|note| packed(note.split(' '), width));
+        let notes: Vec<TextLine> = notes.map(|line| TextLine::of(Paint::Dim, line)).collect();
         if self.rows.height() == 0 {
-            return (Vec::new(), vec![TextLine::of(Paint::Dim, "no rows".to_owned())]);
+            return (notes, vec![TextLine::of(Paint::Dim, "no rows".to_owned())]);
         }
         let report = ReportStyle { dimensions: self.dimensions, has_total: self.has_total, currency: look.currency };
         let sort = self.question.sort.as_deref().map(|sort| sort.trim_start_matches(['+', '-']));
@@ -140,6 +163,7 @@ impl ReportPane {
             let text = format!("hidden: {}", hidden.join(", "));
             head.insert(0, TextLine::of(Paint::Dim, text));
         }
+        head.splice(0..0, notes);
         let plain = |line: &&str| TextLine { spans: vec![(None, (*line).to_owned())], ..TextLine::default() };
         (head, rows.iter().map(plain).collect())
     }

@@ -60,7 +60,7 @@ pub use sessions::{session_list, session_rows, sessions_for_people, tables_of_se
 pub use spec::Report;
 pub use tree::tree_for_people;
 pub(super) use unmatched::label_keys;
-pub use unmatched::{has_session, only_in_turns, outside_of_period, unknown_labels, unmatched};
+pub use unmatched::{has_session, only_in_turns, outside_of_period, unknown_labels, unmatched, used_by_others};
 
 pub use crate::analysis::rows::{Bound, CostBasis, Current, Frames, Measure, ProjectNames, WeekStart, Within, round};
 pub use crate::analysis::selection::{

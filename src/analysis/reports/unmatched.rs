@@ -7,7 +7,7 @@ use polars::prelude::*;
 
 use super::options::Options;
 use super::run::find;
-use crate::analysis::present::{counted, in_shell};
+use crate::analysis::present::{counted, grouped, in_shell};
 use crate::analysis::rows::{CostBasis, Frames, KEY, Table};
 use crate::analysis::selection::{Error, Grouping, LABEL, Scope, sessions};
 use crate::store::frames::{sessions, turns};
@@ -83,6 +83,34 @@ pub fn only_in_turns(tables: &Frames, scope: &Scope) -> Result<Option<String>, E
     Ok(Some(format!(
         "no session matches the filters, but responses of {used} do: `agentlogs report cost --by session` with the same filters lists {them}"
     )))
+}
+
+/// How many more sessions used a model of the filters: it is not their main model, by which sessions are filtered. `None` if there are no
+/// such sessions, or no session is in scope, which [`only_in_turns`] explains.
+///
+/// # Errors
+/// When a filter names something that does not exist, or the tables cannot be read.
+pub fn used_by_others(tables: &Frames, scope: &Scope) -> Result<Option<String>, Error> {
+    let has_turns = tables.iter().any(|(name, _)| *name == turns::TABLE);
+    let model = scope.only.iter().find(|(name, _)| name == "model" || name == "model_as_logged");
+    let Some((_, model)) = model.filter(|_| has_turns) else { return Ok(None) };
+    if !has_session(tables, scope)? {
+        return Ok(None);
+    }
+    let of_any_time = Scope { since: None, until: None, undated: None, ..scope.clone() };
+    let listed = sessions(tables, &of_any_time)?.0.select(KEY.map(col));
+    let users = Grouping::new("cost", &Table(turns::TABLE), tables, scope, CostBasis::Auto)?.rows.select(KEY.map(col));
+    let others =
+        users.unique(None, UniqueKeepStrategy::Any).join(listed, KEY.map(col), KEY.map(col), JoinType::Anti.into());
+    let count = others.collect()?.height();
+    Ok((count > 0).then(|| {
+        let used = if count == 1 { "session used" } else { "sessions used" };
+        format!(
+            "{} more {used} {model} beside their main model, as for subagents: `agentlogs report cost --by session --model {}` lists all",
+            grouped(count),
+            in_shell(model)
+        )
+    }))
 }
 
 /// Which dimensions of labels no session has, with the labels that exist. `None` if sessions have all of them.

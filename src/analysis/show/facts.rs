@@ -39,7 +39,10 @@ pub(super) fn facts(
         let unpriced = session.unpriced_tokens(0).filter(|tokens| *tokens > 0);
         let unpriced = unpriced.map(|tokens| format!("{} without a cost", counted(tokens, "token")));
         let least = session.usage(0).filter(|usage| *usage == "lower_bound").map(|_| "a lower bound".to_owned());
-        Value::Cost(cost, joined([owned(basis.source(session.cost_source(0))), least, unpriced], ", ").unwrap_or_default())
+        Value::Cost(
+            cost,
+            joined([owned(basis.source(session.cost_source(0))), least, unpriced], ", ").unwrap_or_default(),
+        )
     });
     let period = session.started_at(0).map(|start| Value::Period {
         start: start.micros(),

@@ -22,7 +22,8 @@ use super::otlp;
 use super::output::{complain, say};
 use super::receiver::Receiver;
 use super::resolve::{
-    report_error, scope, state_empty, state_left_out, state_lower_bound, state_period, state_unmatched_turns,
+    report_error, scope, state_empty, state_left_out, state_lower_bound, state_other_users, state_period,
+    state_unmatched_turns,
 };
 use super::source::{Opened, catalog, open, some_tables};
 use super::{Outcome, WrongCommandLine};
@@ -80,6 +81,7 @@ impl Selected {
             tables = kept;
             state_left_out("", &left_out, "session", "start");
             state_empty("", &opened, &scope);
+            state_other_users(&opened, &scope);
         }
         Ok(Self { opened, tables, is_everything })
     }

@@ -83,7 +83,8 @@ pub fn matching(archive: &Archive, patterns: &[String]) -> anyhow::Result<Outcom
     if forgotten.is_empty() && repositories.is_empty() {
         let is_below = |path: &&str, pattern: &String| text_matches(path, &below(pattern));
         let directory = patterns.iter().find(|pattern| writer.paths().any(|path| is_below(&path, pattern)));
-        let tip = directory.map_or_else(String::new, |pattern| format!("; {:?} matches what is below it", below(pattern)));
+        let tip =
+            directory.map_or_else(String::new, |pattern| format!("; {:?} matches what is below it", below(pattern)));
         bail!("no source of the archive matches {}{tip}", patterns.join(", "));
     }
     let count = forgotten.len();

@@ -16,8 +16,8 @@ use polars::prelude::*;
 
 use super::output::{Layout, complain, is_on_terminal, numbers, print, row_limit, say, state_currency, terminal_width};
 use super::resolve::{
-    empty_report_reason, report_error, scope, state_left_out, state_lower_bound, state_unjudged, state_unknown_labels,
-    state_unmatched_turns,
+    empty_report_reason, report_error, scope, state_left_out, state_lower_bound, state_other_users, state_unjudged,
+    state_unknown_labels, state_unmatched_turns,
 };
 use super::source::{Opened, catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
@@ -150,6 +150,9 @@ impl Asked<'_> {
             if report.has_active() {
                 state_unmatched_turns("", opened, &options.scope);
             }
+        }
+        if !report.has_rows_of_turns() {
+            state_other_users(opened, &options.scope);
         }
         if let Some(judged) = answer.judged {
             state_unjudged("", opened, judged, options.unjudged);

@@ -4,7 +4,7 @@ use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::{Currency, counted, grouped};
 use agentlogs::analysis::reports::{
     CostBasis, Error, LeftOut, Options, Report, Scope, Spending, has_session, lower_bound, only_in_turns,
-    outside_of_period, unknown_labels, unmatched,
+    outside_of_period, unknown_labels, unmatched, used_by_others,
 };
 
 use super::WrongCommandLine;
@@ -23,15 +23,10 @@ pub fn state_left_out(prefix: &str, left_out: &LeftOut, thing: &str, lack: &str)
 
 /// Prints how many trials have no verdict, and what they count as.
 pub fn state_unjudged(prefix: &str, opened: &Opened, judged: Judged, unjudged: Unjudged) {
-    let Judged { trials, unjudged: count } = judged;
-    if count == 0 {
-        return;
-    }
-    let verb = if count == 1 { "is" } else { "are" };
-    let what = format!("{prefix}{} of {} {verb} not judged", grouped(count), counted(trials, "trial"));
+    let Some(what) = judged.stated().map(|what| format!("{prefix}{what}")) else { return };
     say(&match unjudged {
         Unjudged::Failed => format!("{what}: --unjudged failed counts them as failed"),
-        Unjudged::Apart if count == trials => {
+        Unjudged::Apart if judged.unjudged == judged.trials => {
             let option = opened.archive_option();
             format!(
                 "{what}: `agentlogs verdicts import{option}` imports verdicts, --unjudged failed counts them as failed"
@@ -80,6 +75,18 @@ pub fn state_lower_bound(
         say(&format!("{prefix}costs and tokens are lower bounds: {stated}; `{command}` lists {listed}"));
     }
     Ok(())
+}
+
+/// Prints how many more sessions used the model of a filter. Rows of sessions are filtered by their main model.
+pub fn state_other_users(opened: &Opened, scope: &Scope) {
+    state_reason(
+        "",
+        used_by_others(&opened.frames, scope)
+            .ok()
+            .flatten()
+            .map(|reason| with_options(&reason, &opened.options))
+            .as_deref(),
+    );
 }
 
 /// Why there are no sessions: which filter matches none, with the most similar value, or that only responses match. `None` if that is

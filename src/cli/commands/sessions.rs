@@ -6,7 +6,7 @@ use agentlogs::store::frames::sessions;
 
 use super::Outcome;
 use super::output::{Layout, print, row_limit, state_currency};
-use super::resolve::{empty_table_reason, report_error, scope, state_left_out, state_lower_bound};
+use super::resolve::{empty_table_reason, report_error, scope, state_left_out, state_lower_bound, state_other_users};
 use super::source::some_tables;
 use crate::cli::args::Sessions;
 use crate::cli::settings::Settings;
@@ -36,6 +36,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
     let layout = Layout { roles, report: Some(report), is_long: true, more: answer.more, empty: empty.as_deref() };
     print(&rows, args.printed, layout)?;
     state_left_out("", &answer.left_out, "session", "start");
+    state_other_users(&opened, &options.scope);
     if is_for_people {
         state_lower_bound("", &opened, &options.scope, options.cost, Spending::Sessions, settings.shown_currency())?;
         state_currency(settings);

@@ -55,7 +55,10 @@ fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
         count.saturating_sub(without),
     ));
     if is_new {
-        say(&format!("{} is a new archive: without sessions until `agentlogs ingest` reads logs into it", archive.directory().display()));
+        say(&format!(
+            "{} is a new archive: without sessions until `agentlogs ingest` reads logs into it",
+            archive.directory().display()
+        ));
     }
     if repeated > 0 {
         let verb = if repeated == 1 { "states" } else { "state" };

@@ -1,15 +1,16 @@
 //! Compares two cohorts of sessions.
 
-use agentlogs::analysis::compare::{Compared, Comparison, SIGNIFICANCE, TABLES, compare, has_few_pairs};
-use agentlogs::analysis::outcomes::{Tasks, Unjudged};
+use agentlogs::analysis::compare::{Compared, Comparison, TABLES, compare};
+use agentlogs::analysis::outcomes::Unjudged;
 use agentlogs::analysis::present::{self, Numbers, Roles};
 use agentlogs::analysis::reports::{CostBasis, Scope, Spending};
 use polars::prelude::*;
 
 use super::filters::{cohort, held_out};
+use super::notes::{Note, of_lines, of_sessions, of_tasks};
 use super::{by, tasks};
 use crate::cli::args::Compare;
-use crate::cli::commands::output::{Layout, complain, numbers, print, say, state_currency};
+use crate::cli::commands::output::{Layout, numbers, print, state_currency};
 use crate::cli::commands::resolve::{report_error, state_empty, state_left_out, state_lower_bound, state_unjudged};
 use crate::cli::commands::source::some_tables;
 use crate::cli::commands::{Outcome, WrongCommandLine};
@@ -37,9 +38,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
     let found = compare(&opened.frames, &a, &b, unjudged).map_err(report_error)?;
     if args.tasks {
         tasks::print_tasks(&found.changes, args.printed, args.printed.wide || !is_for_people)?;
-        if let Some(matched) = found.tasks {
-            state_tasks(matched);
-        }
+        found.tasks.iter().flat_map(|matched| of_tasks(*matched)).for_each(|note| note.print());
         return Ok(Outcome::Done);
     }
     let roles = Roles { names: Some(1), main: Some("difference"), also: &["result"], ..Roles::default() };
@@ -101,16 +100,9 @@ fn table(found: &Comparison, numbers: Numbers, is_wide: bool) -> PolarsResult<Da
 
 /// Prints what a reader of the rows has to know about the sessions, tasks and tests.
 fn state_results(found: &Comparison) {
-    if found.shared > 0 {
-        say(&format!("in both cohorts: {}", present::counted(found.shared, "session")));
-    }
-    if let Some(tasks) = found.tasks {
-        state_tasks(tasks);
-    }
+    of_sessions(found).iter().for_each(Note::print);
     tasks::state_changes(&found.changes);
-    found.lines.iter().for_each(state_disagreement);
-    state_correction(&found.lines);
-    state_power(&found.lines);
+    of_lines(&found.lines).iter().for_each(Note::print);
 }
 
 /// Reads a number of a line.
@@ -118,80 +110,3 @@ type Number = fn(&Compared) -> Option<f64>;
 
 /// The columns of p-values.
 const P_VALUES: [(&str, Number); 2] = [("p_value", |it| it.p_value), ("p_adjusted", |it| it.p_adjusted)];
-
-/// Prints which results are no longer more than chance once it counts that several lines are tested.
-fn state_correction(lines: &[Compared]) {
-    let is_found = |line: &&Compared| matches!(line.result, Some("higher" | "lower")) && line.test.is_some();
-    let remains = |line: &&Compared| line.p_adjusted.is_some_and(|p_value| p_value < SIGNIFICANCE);
-    let tested = lines.iter().filter(|line| line.p_adjusted.is_some()).count();
-    let found: Vec<&Compared> = lines.iter().filter(is_found).collect();
-    if found.is_empty() {
-        return;
-    }
-    let names = |kept: bool| {
-        let names = found.iter().filter(|line| remains(line) == kept).map(|line| line.measure);
-        names.collect::<Vec<_>>().join(", ")
-    };
-    let (kept, lost) = (names(true), names(false));
-    if !lost.is_empty() {
-        let kept = if kept.is_empty() { String::new() } else { format!("; those of {kept} are more") };
-        say(&format!(
-            "{tested} lines are tested, of which some differ by chance: by Holm's correction, the differences of {lost} can be chance{kept}"
-        ));
-    }
-}
-
-/// Prints which difference of the main measure is found, if it is inconclusive.
-fn state_power(lines: &[Compared]) {
-    const MAIN: [&str; 3] = ["paired_pass_rate", "pass_rate", "cost_per_session_usd"];
-    let main = MAIN.iter().find_map(|name| lines.iter().find(|line| line.measure == *name && line.test.is_some()));
-    let Some((main, least)) = main.and_then(|line| Some((line, line.detectable?))) else { return };
-    if main.result != Some("inconclusive") || least <= 0.0 {
-        return;
-    }
-    let least = present::in_points(&present::measured(main.measure, least));
-    let things = if main.pairs.is_some() { "tasks" } else { "sessions" };
-    let needed = main.needed.filter(|_| main.difference() != Some(0.0));
-    let needed = needed.map_or_else(String::new, |count| {
-        format!("; the observed difference needs about {} {things} in each cohort", present::grouped(count))
-    });
-    say(&format!("{}: with a power of 80 %, only differences from {least} on are found here{needed}", main.measure));
-}
-
-/// Prints which test decided a line if the interval alone would lead to another result.
-fn state_disagreement(line: &Compared) {
-    if !line.is_of_mcnemar() {
-        return;
-    }
-    let (Some((low, high)), Some(p_value), Some(result)) = (line.interval, line.p_value, line.result) else { return };
-    let excludes_0 = low > 0.0 || high < 0.0;
-    if excludes_0 == (result == "inconclusive") {
-        let contains = if excludes_0 { "does not contain" } else { "contains" };
-        say(&format!(
-            "{}: {result} by McNemar's test (p = {p_value:.3}), which compares how many tasks pass in one cohort only; the interval \
-             {contains} 0",
-            line.measure
-        ));
-    }
-}
-
-/// Prints how the tasks of both cohorts match.
-fn state_tasks(tasks: Tasks) {
-    let Tasks { both, only_a, only_b } = tasks;
-    if both == 0 {
-        complain(format_args!("no task is judged in both cohorts: trials are compared without pairs"));
-        return;
-    }
-    say(&format!("trials are paired by task: {}", present::counted(both, "task")));
-    if only_a + only_b > 0 {
-        complain(format_args!(
-            "the tasks differ: {} only in a and {} only in b are not compared in pairs, and lines without pairs can differ for this reason \
-             alone",
-            present::counted(only_a, "task"),
-            present::counted(only_b, "task")
-        ));
-    }
-    if has_few_pairs(tasks) {
-        complain(format_args!("too few pairs for an interval: {}", present::grouped(both)));
-    }
-}

@@ -3,9 +3,9 @@
 use agentlogs::analysis::compare::{self, Compared};
 use agentlogs::analysis::evidence::failed_sessions;
 use agentlogs::analysis::failures::FAILED_TABLES;
-use agentlogs::analysis::outcomes::Unjudged;
+use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::overview::{Look, Overview};
-use agentlogs::analysis::present::{are, counted};
+use agentlogs::analysis::present::{Currency, counted};
 use agentlogs::analysis::reports::{
     self, CostBasis, Frames, Options, Scope, Spending, lower_bound, session_list, tables_of_sessions,
 };
@@ -19,10 +19,10 @@ use super::arguments::{
     Arguments, MAX_ROWS, NoArguments, OfComparison, OfFailures, OfQuery, OfReport, OfSessions, parsed, scope,
 };
 use super::data::Data;
+use crate::cli::commands::compare::notes::{Note, of_lines, of_sessions};
 use crate::cli::commands::overview::zoned;
 use crate::cli::commands::resolve::{empty_report_reason, empty_table_reason};
 use crate::cli::commands::source::catalog;
-use crate::cli::settings::Settings;
 
 /// The number of rows that are computed if a call does not name it.
 const ROWS: u32 = 1_000;
@@ -34,8 +34,7 @@ pub(super) fn overview(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     parsed::<NoArguments>(arguments)?;
     let opened = data.tables(Overview::TABLES)?;
     let overview = Overview::of(&opened.frames, &zoned(None, &data.settings)?)?;
-    let look = Look { currency: data.settings.shown_currency(), ..Look::default() };
-    Ok(Answer::lines(&overview.text(&look)).with_notes([opened.priced_with()]))
+    Ok(Answer::lines(&overview.text(&Look::default())).with_notes([opened.priced_with()]))
 }
 
 pub(super) fn report(data: &Data, arguments: Arguments) -> anyhow::Result<Answer> {
@@ -54,7 +53,8 @@ pub(super) fn report(data: &Data, arguments: Arguments) -> anyhow::Result<Answer
     let opened = data.tables(&report.tables_for(&options))?;
     let answer = report.run(&opened.frames, &options)?;
     let mut notes: Vec<String> = answer.left_out.stated("row", "time").into_iter().collect();
-    notes.extend(note_of_lower_bounds(&opened.frames, &options.scope, report.spending(), &data.settings)?);
+    notes.extend(note_of_lower_bounds(&opened.frames, &options.scope, report.spending())?);
+    notes.extend(answer.judged.and_then(Judged::stated));
     notes.extend(more(answer.more));
     if answer.rows.height() == 0 {
         notes.extend(empty_report_reason(report, &opened, &options));
@@ -103,7 +103,7 @@ pub(super) fn sessions(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let mut rows = answer.rows.select(columns)?;
     rows.rename(sessions::SOURCE_PATH, EVIDENCE.into())?;
     let mut notes: Vec<String> = answer.left_out.stated("session", "start").into_iter().collect();
-    notes.extend(note_of_lower_bounds(&opened.frames, &options.scope, Spending::Sessions, &data.settings)?);
+    notes.extend(note_of_lower_bounds(&opened.frames, &options.scope, Spending::Sessions)?);
     notes.extend(more(answer.more));
     if rows.height() == 0 {
         notes.extend(empty_table_reason(&opened, &options.scope));
@@ -152,10 +152,21 @@ pub(super) fn comparison(data: &Data, arguments: Arguments) -> anyhow::Result<An
         numbers("p_adjusted", |line| line.p_adjusted),
     ];
     let rows = DataFrame::new(lines.len(), columns)?;
-    let reasons = [("a", &a), ("b", &b)]
-        .map(|(name, scope)| empty_table_reason(&opened, scope).map(|reason| format!("{name}: {reason}")));
-    let shared = (found.shared > 0).then(|| format!("{} in both", are(found.shared, "session")));
-    Ok(Answer::rows(rows).with_notes(reasons.into_iter().flatten().chain(shared)))
+    let mut notes: Vec<String> = Vec::new();
+    let is_judged = found.judged.iter().any(|judged| judged.trials > judged.unjudged);
+    for ((scope, name), (judged, left_out)) in
+        [&a, &b].into_iter().zip(["a", "b"]).zip(found.judged.into_iter().zip(&found.left_out))
+    {
+        let of_cohort = [
+            empty_table_reason(&opened, scope),
+            note_of_lower_bounds(&opened.frames, scope, Spending::Sessions)?,
+            judged.stated().filter(|_| is_judged),
+            left_out.stated("session", "start"),
+        ];
+        notes.extend(of_cohort.into_iter().flatten().map(|note| format!("{name}: {note}")));
+    }
+    notes.extend(of_sessions(&found).into_iter().chain(of_lines(&found.lines)).map(Note::into_text));
+    Ok(Answer::rows(rows).with_notes(notes))
 }
 
 /// The number of rows to compute.
@@ -171,14 +182,9 @@ fn more(rows: usize) -> Option<String> {
     (rows > 0).then(|| format!("{} beyond the limit", counted(rows, "row")))
 }
 
-/// How much of the costs and tokens in scope is a lower bound, if any is.
-fn note_of_lower_bounds(
-    tables: &Frames,
-    scope: &Scope,
-    spending: Spending,
-    settings: &Settings,
-) -> anyhow::Result<Option<String>> {
+/// How much of the costs and tokens in scope is a lower bound, if any is. Answers are in US dollars.
+fn note_of_lower_bounds(tables: &Frames, scope: &Scope, spending: Spending) -> anyhow::Result<Option<String>> {
     let bound = lower_bound(tables, scope, CostBasis::Auto, spending)?;
-    let stated = || format!("costs and tokens are lower bounds: {}", bound.stated(settings.shown_currency()));
+    let stated = || format!("costs and tokens are lower bounds: {}", bound.stated(Currency::default()));
     Ok(bound.applies().then(stated))
 }
