@@ -29,7 +29,7 @@ pub struct Filters {
     /// Only this runtime. In all filters * matches any text: 'c*'
     #[arg(long, value_name = "R")]
     pub runtime: Option<String>,
-    /// Only this model, by any of its names
+    /// Only this model, by any of its names; of sessions their main model
     #[arg(long, value_name = "M")]
     pub model: Option<String>,
     /// Only this project: its directory, the last part of it, or its name in the overview

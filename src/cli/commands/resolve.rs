@@ -1,7 +1,7 @@
 //! Resolves arguments that several commands share to the types of the library.
 
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
-use agentlogs::analysis::present::{Currency, counted, grouped};
+use agentlogs::analysis::present::Currency;
 use agentlogs::analysis::reports::{
     CostBasis, Error, LeftOut, Options, Report, Scope, Spending, has_session, lower_bound, only_in_turns,
     outside_of_period, unknown_labels, unmatched, used_by_others,

@@ -2,7 +2,7 @@
 
 use agentlogs::analysis::compare::{Compared, Comparison, TABLES, compare};
 use agentlogs::analysis::outcomes::Unjudged;
-use agentlogs::analysis::present::{self, Numbers, Roles};
+use agentlogs::analysis::present::{Numbers, Roles};
 use agentlogs::analysis::reports::{CostBasis, Scope, Spending};
 use polars::prelude::*;
 
