@@ -9,7 +9,7 @@ use super::billed::Billed;
 use super::key::{By, Key};
 use super::question::Question;
 use crate::analysis::rows::Bound;
-use crate::analysis::rows::{Frames, Table, known_sum};
+use crate::analysis::rows::{Frames, IS_UNPRICED, Table, known_sum};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::base::time::Day;
 use crate::prices::Pricer;
@@ -74,11 +74,10 @@ impl Logged {
         let key = grouping.dimension(KEY_LABEL)?.alias(KEY);
         let left_out = std::mem::take(&mut grouping.left_out);
         let day = col(turns::OCCURRED_AT).dt().date().cast(DataType::Int32).alias(DAY);
-        let is_unpriced = col(turns::COST_USD).is_null();
         let sums = TOKENS.iter().chain([&turns::COST_USD]).map(|name| known_sum(name).alias(*name));
         let counts = [
             col(turns::OCCURRED_AT).count().cast(DataType::Int64).alias(RESPONSES),
-            is_unpriced.sum().cast(DataType::Int64).alias(UNPRICED),
+            col(IS_UNPRICED).sum().cast(DataType::Int64).alias(UNPRICED),
         ];
         let keys = [DAY, turns::MODEL, turns::CANONICAL_MODEL, turns::PROVIDER, PROJECT, KEY].map(col);
         let found = grouping.rows.with_columns([day, key]).group_by(keys).agg(sums.chain(counts).collect::<Vec<_>>());

@@ -3,6 +3,9 @@
 use crate::store::frames::turns;
 use polars::prelude::*;
 
+/// The column that is true where a row has no known cost: neither one of its own, nor a part of another row's.
+pub(in crate::analysis) const IS_UNPRICED: &str = "is_unpriced";
+
 /// The cost that a report uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CostBasis {
@@ -30,7 +33,7 @@ impl CostBasis {
             ),
             Self::Computed => (col(turns::COMPUTED_COST_USD), col(turns::COMPUTED_COST_USD).is_null()),
         };
-        [cost.alias(turns::COST_USD), is_unpriced.alias("is_unpriced")]
+        [cost.alias(turns::COST_USD), is_unpriced.alias(IS_UNPRICED)]
     }
 
     /// Where a cost of this choice is from, if that of [`Self::Auto`] is from `stored`.

@@ -40,6 +40,7 @@ mod within;
 pub use bound::{Bound, Current};
 pub(super) use calls::{Purpose, ToolMeanings, agent_of_call, hash_of, hash_of_agent, is_answer, needs_no_check};
 pub use cost::CostBasis;
+pub(super) use cost::IS_UNPRICED;
 pub use measure::Measure;
 pub(super) use numbers::newest_first;
 pub(super) use partitions::{Find, SessionRows, for_sessions, take};

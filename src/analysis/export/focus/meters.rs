@@ -4,7 +4,7 @@ use polars::prelude::*;
 
 use super::makers::{PROVIDER, PUBLISHER};
 use super::unpriced::Unpriced;
-use crate::analysis::rows::sum_of;
+use crate::analysis::rows::{IS_UNPRICED, sum_of};
 use crate::store::frames::{sessions, turns};
 
 /// A kind of usage.
@@ -90,7 +90,11 @@ impl Meter {
 
     /// The sums over the rows of a group; NULL if no row has a known value.
     fn sums(&self) -> [Expr; 2] {
-        let quantity = when(self.cost().is_not_null()).then(col(self.quantity)).otherwise(lit(NULL));
+        // A cost contains that of other rows of its session: with parts, each part does.
+        let has_cost = self.cost().count().gt(lit(0));
+        let contains_others = if self.part.is_some() { has_cost } else { has_cost.and(is_split().any(true).not()) };
+        let is_of_cost = self.cost().is_not_null().or(is_covered().and(contains_others));
+        let quantity = when(is_of_cost).then(col(self.quantity)).otherwise(lit(NULL));
         let known = |value: Expr, sum: Expr| when(value.count().gt(lit(0))).then(sum).otherwise(lit(NULL));
         let cost = sum_of(turns::COST_USD, self.cost());
         [
@@ -106,29 +110,40 @@ fn is_split() -> Expr {
     parts.reduce(Expr::or).unwrap_or_else(|| lit(false)).and(col(turns::COST_USD).is_not_null())
 }
 
-/// The tokens of a row whose cost is unknown: all of a row without a cost, and those without a part of it.
-fn unpriced_tokens() -> Expr {
-    let is_unpriced = || col(turns::COST_USD).is_null();
-    let of_parts = METERS.iter().filter(|meter| meter.part.is_some() && meter.unit == "Tokens").map(|meter| {
-        when(is_split().and(meter.cost().is_null())).then(col(meter.quantity).fill_null(lit(0))).otherwise(lit(0))
-    });
-    let of_parts = of_parts.reduce(|a, b| a + b).unwrap_or_else(|| lit(0));
-    when(is_unpriced()).then(col(turns::TOTAL_TOKENS).fill_null(lit(0))).otherwise(of_parts)
+/// Whether the cost of a row is in that of another one: of the session, whose total is known.
+fn is_covered() -> Expr {
+    col(turns::COST_USD).is_null().and(is_unpriced().not())
+}
+
+/// Whether the cost of a row is unknown.
+fn is_unpriced() -> Expr {
+    col(IS_UNPRICED)
+}
+
+/// Whether a row has tokens that no charge contains: its cost is unknown, or a part of it, or it is in the cost of a row of another group.
+fn is_left_out() -> Expr {
+    let is_elsewhere =
+        is_covered().and(col(turns::COST_USD).count().eq(lit(0))).and(col(turns::TOTAL_TOKENS).gt(lit(0)));
+    let of_parts = METERS
+        .iter()
+        .filter(|meter| meter.part.is_some() && meter.unit == "Tokens")
+        .map(|meter| is_split().and(meter.cost().is_null()).and(col(meter.quantity).gt(lit(0))));
+    of_parts.fold(is_unpriced().or(is_elsewhere), Expr::or).fill_null(lit(false))
 }
 
 /// The sums of all meters by [`KEYS`]. The day is the one of UTC, as FOCUS requires.
 pub(super) fn summed(rows: LazyFrame) -> LazyFrame {
     let labels = col(format!("session_{}", sessions::LABELS)).list().join(lit(SEPARATOR.to_string()), true);
     let rows = rows.with_columns([labels.alias(LABELS), col(turns::OCCURRED_AT).dt().date().alias(turns::DAY)]);
-    let unpriced = [
-        (unpriced_tokens().gt(lit(0)).or(col(turns::COST_USD).is_null()))
-            .sum()
-            .cast(DataType::Int64)
-            .alias(UNPRICED_ROWS),
-        unpriced_tokens().sum().cast(DataType::Int64).alias(UNPRICED_TOKENS),
-    ];
-    let sums: Vec<Expr> = METERS.iter().flat_map(Meter::sums).chain(unpriced).collect();
-    rows.group_by(KEYS.map(col)).agg(sums)
+    let rows_left_out = is_left_out().sum().cast(DataType::Int64).alias(UNPRICED_ROWS);
+    let all_tokens = col(turns::TOTAL_TOKENS).sum().alias(turns::TOTAL_TOKENS);
+    let sums: Vec<Expr> = METERS.iter().flat_map(Meter::sums).chain([rows_left_out, all_tokens]).collect();
+    let charged = METERS
+        .iter()
+        .filter(|meter| meter.unit == "Tokens")
+        .map(|meter| col(meter.quantity_column()).fill_null(lit(0)));
+    let left_out = charged.fold(col(turns::TOTAL_TOKENS), |left, charged| left - charged).alias(UNPRICED_TOKENS);
+    rows.group_by(KEYS.map(col)).agg(sums).with_column(left_out.cast(DataType::Int64))
 }
 
 /// The usage without a known cost in all groups.
