@@ -16,6 +16,9 @@ use crate::store::frames::sessions;
 /// The most rows of a report: more are of no use without a filter.
 pub(super) const MOST: u32 = 2000;
 
+/// The width of a terminal from which on the notes of a report are above its rows. They would fill a narrower one.
+const MIN_WIDTH_OF_NOTES: usize = 60;
+
 /// What a report is asked for.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
@@ -127,8 +130,9 @@ impl ReportPane {
     pub fn lines(&self, look: &Look, width: usize) -> (Vec<TextLine>, Vec<TextLine>) {
         let notes = self.notes.iter().flat_map(|note| packed(note.split(' '), width));
         let notes: Vec<TextLine> = notes.map(|line| TextLine::of(Paint::Dim, line)).collect();
+        let (above, below) = if width < MIN_WIDTH_OF_NOTES { (Vec::new(), notes) } else { (notes, Vec::new()) };
         if self.rows.height() == 0 {
-            return (notes, vec![TextLine::of(Paint::Dim, "no rows".to_owned())]);
+            return (above, [vec![TextLine::of(Paint::Dim, "no rows".to_owned())], below].concat());
         }
         let report = ReportStyle { dimensions: self.dimensions, has_total: self.has_total, currency: look.currency };
         let sort = self.question.sort.as_deref().map(|sort| sort.trim_start_matches(['+', '-']));
@@ -163,8 +167,8 @@ impl ReportPane {
             let text = format!("hidden: {}", hidden.join(", "));
             head.insert(0, TextLine::of(Paint::Dim, text));
         }
-        head.splice(0..0, notes);
+        head.splice(0..0, above);
         let plain = |line: &&str| TextLine { spans: vec![(None, (*line).to_owned())], ..TextLine::default() };
-        (head, rows.iter().map(plain).collect())
+        (head, rows.iter().map(plain).chain(below).collect())
     }
 }
