@@ -9,7 +9,7 @@ use super::dimensions::with_reports;
 use super::listing::listed;
 use super::options::Options;
 use crate::analysis::failures::frame as failures;
-use crate::analysis::rows::{CostBasis, Frames, KEY, Sessions, newest_first, round};
+use crate::analysis::rows::{CostBasis, Frames, KEY, NONE, Sessions, newest_first, round};
 use crate::analysis::selection::{Error, Grouping};
 use crate::analysis::shipped;
 use crate::analysis::show::short_ids;
@@ -52,7 +52,14 @@ const WIDE: &[&str] = &[
 /// # Errors
 /// When an option names something that does not exist, or the tables cannot be read.
 pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error> {
-    session_rows(tables, options, options.wide)
+    let mut answer = session_rows(tables, options, options.wide)?;
+    if options.wide {
+        // Rows of sessions have the values of the tables, where a session that did not fail has no class.
+        let class =
+            when(col(failures::FAILURE_CLASS).neq(lit(NONE))).then(col(failures::FAILURE_CLASS)).otherwise(lit(NULL));
+        answer.rows = answer.rows.lazy().with_column(class.alias(failures::FAILURE_CLASS)).collect()?;
+    }
+    Ok(answer)
 }
 
 /// As [`session_list`]; why sessions failed and what became of their work is computed only with `has_failures`.
