@@ -291,23 +291,20 @@ impl Browser {
                     let key = session.key.clone();
                     return self.loads(Load::Timeline { key, replaces: false });
                 }
-                match report.filter(row) {
-                    Some((field, value)) => {
-                        self.panes.clear();
-                        self.change_filters(|filters| filters.set(field, Some(value)));
-                        if field == Field::Failure && !self.sessions.has_failures {
-                            self.sessions.has_failures = true;
-                            return self.loads(Load::Sessions);
-                        }
+                if let Some((field, value)) = report.filter(row) {
+                    self.panes.clear();
+                    self.change_filters(|filters| filters.set(field, Some(value)));
+                    if field == Field::Failure && !self.sessions.has_failures {
+                        self.sessions.has_failures = true;
+                        return self.loads(Load::Sessions);
                     }
-                    None => {
-                        let is_unknown = report.leads_to_sessions();
-                        self.say(if is_unknown {
-                            "this row has no value by which sessions can be filtered"
-                        } else {
-                            "Enter filters by runtime, model, project, status, verdict, task or failure"
-                        });
-                    }
+                } else {
+                    let is_unknown = report.leads_to_sessions();
+                    self.say(if is_unknown {
+                        "this row has no value by which sessions can be filtered"
+                    } else {
+                        "Enter filters by runtime, model, project, status, verdict, task or failure"
+                    });
                 }
             }
             Kind::Details { .. } | Kind::Keys => {}

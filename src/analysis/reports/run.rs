@@ -145,7 +145,7 @@ impl Report {
 
     /// Whether some of its rows are active, and others past: it accepts `--active`.
     pub fn has_active(&self) -> bool {
-        self.list().is_some_and(|list| list.has_active())
+        self.list().is_some_and(List::has_active)
     }
 
     /// Whether it needs the history of repositories.
@@ -155,7 +155,7 @@ impl Report {
 
     /// Whether it can include rows without a time.
     pub fn takes_undated(&self) -> bool {
-        self.list().is_none_or(|list| list.takes_undated())
+        self.list().is_none_or(List::takes_undated)
     }
 
     /// A sentence about rows without a time, if it cannot include them.
