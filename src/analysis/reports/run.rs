@@ -125,6 +125,14 @@ impl Report {
         matches!(&self.body, Body::Groups(groups) if groups.rows.has(turns::GRAIN))
     }
 
+    /// Whether a filter by model is of the main model of sessions: its rows are sessions, or have no model of their own.
+    pub fn has_main_models(&self) -> bool {
+        match &self.body {
+            Body::Groups(Groups { rows, .. }) => rows.has(sessions::STARTED_AT) || !rows.has(turns::CANONICAL_MODEL),
+            Body::List(list) => list.has(sessions::STARTED_AT),
+        }
+    }
+
     /// Which rows have its costs and tokens.
     pub fn spending(&self) -> Spending {
         if self.has_rows_of_turns() { Spending::Turns } else { Spending::Sessions }

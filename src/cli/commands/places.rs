@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use agentlogs::adapters::{ADAPTERS, Adapter};
 use agentlogs::analysis::present::counted;
 use agentlogs::input::machine::UserPath;
+use agentlogs::store::archive::Archive;
 
 use super::WrongCommandLine;
 use super::output::say;
@@ -122,7 +123,7 @@ pub fn say_searched(settings: &Settings, runtime: Option<&str>) {
         let runtimes = counted(runtimes.len(), "runtime");
         say(&format!("searched for {runtimes}; `agentlogs runtimes --all` lists them with their directories"));
     }
-    if Path::new(LOCAL_ARCHIVE).is_dir() {
+    if Archive::at(PathBuf::from(LOCAL_ARCHIVE)).sums().is_ok_and(|sums| sums.sessions > 0) {
         say(&format!(
             "{LOCAL_ARCHIVE} contains the logs that were read from elsewhere: `agentlogs sessions` lists them"
         ));

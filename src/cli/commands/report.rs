@@ -151,7 +151,7 @@ impl Asked<'_> {
                 state_unmatched_turns("", opened, &options.scope);
             }
         }
-        if !report.has_rows_of_turns() {
+        if report.has_main_models() {
             state_other_users(opened, &options.scope);
         }
         if let Some(judged) = answer.judged {
