@@ -47,11 +47,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::HashSet;
-use serde::Deserialize;
 
-use super::common::model_usage::ModelUsage;
-use super::common::prompts::{Author, PromptOrigin};
-use super::common::{Conversation, Message, NotRun, Origin, ResultMeta, ToolUseResult, Usage, limits};
+use self::records::{Denial, Record, StatedError};
+use super::common::prompts::Author;
+use super::common::{Conversation, NotRun, Origin, limits};
 use crate::adapters::engine::sessions::Sessions;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
@@ -60,12 +59,13 @@ use crate::adapters::shared::ids::hashed_id;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
-use crate::json::fields::{Count, Flag, Maybe, Number, Pairs, Text, When};
+use crate::json::fields::{Maybe, Text};
 use crate::json::lines::Line;
 use crate::model::errors;
 use crate::model::health::Reason;
 use crate::model::session::{Capabilities, EventKind, SessionResult, Status};
 
+mod records;
 mod totals;
 
 /// The facts that a `result` alone contains.
@@ -123,85 +123,6 @@ fn claims(probe: &Probe<'_>) -> u32 {
         "stream_event" | "rate_limit_event" | "tool_progress" | "auth_status" | "control_request" => 2,
         _ => 0,
     }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Record<'a> {
-    #[serde(rename = "type")]
-    kind: Text<'a>,
-    subtype: Text<'a>,
-    status: Text<'a>,
-    session_id: Text<'a>,
-    uuid: Text<'a>,
-    parent_tool_use_id: Text<'a>,
-    timestamp: When,
-    /// Of the audit log of Cowork, whose records have no other time.
-    #[serde(rename = "_audit_timestamp")]
-    audit_timestamp: When,
-    message: Message<'a>,
-    request_id: Text<'a>,
-    #[serde(rename = "isSynthetic")]
-    is_synthetic: Flag,
-    tool_use_result: ToolUseResult<'a>,
-    tool_result_meta: Vec<ResultMeta<'a>>,
-    origin: PromptOrigin<'a>,
-    /// Of an assistant line that the program wrote, of an `api_retry`, or of a result.
-    error: Raw<'a>,
-    // system
-    model: Text<'a>,
-    cwd: Text<'a>,
-    claude_code_version: Text<'a>,
-    qwen_code_version: Text<'a>,
-    tools: Raw<'a>,
-    skills: Raw<'a>,
-    mcp_servers: Raw<'a>,
-    compact_metadata: CompactMetadata<'a>,
-    error_status: Number,
-    // result
-    is_error: Flag,
-    duration_ms: Number,
-    duration_api_ms: Number,
-    num_turns: Count,
-    result: Text<'a>,
-    errors: Vec<Text<'a>>,
-    terminal_reason: Text<'a>,
-    stop_reason: Text<'a>,
-    total_cost_usd: Number,
-    usage: Maybe<Usage<'a>>,
-    #[serde(rename = "modelUsage")]
-    model_usage: Maybe<Pairs<'a, ModelUsage<'a>>>,
-    permission_denials: Vec<Denial<'a>>,
-    api_error_status: Number,
-    // rate_limit_event
-    rate_limit_info: Raw<'a>,
-}
-
-impl Record<'_> {
-    fn time(&self) -> Option<Time> {
-        self.timestamp.0.or(self.audit_timestamp.0)
-    }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct Denial<'a> {
-    tool_name: Text<'a>,
-    tool_use_id: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct CompactMetadata<'a> {
-    trigger: Text<'a>,
-    pre_tokens: Count,
-    post_tokens: Count,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound(deserialize = "'de: 'a"))]
-struct StatedError<'a> {
-    message: Text<'a>,
 }
 
 struct Stream {

@@ -11,12 +11,13 @@ use self::models::Models;
 pub(super) use self::records::Record;
 use self::records::{Event, Message, Origin};
 use self::retries::Retries;
+use self::step::Step;
 use super::call_ids::id_of_call;
 use super::records::Part;
 use crate::adapters::engine::{Context, RecordErrors, RecordKind};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
-use crate::adapters::shared::ids::{counts_name, hashed_id};
+use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::{subagents, usage};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -29,24 +30,12 @@ mod families;
 mod models;
 mod records;
 mod refusal;
+mod responses;
 mod retries;
+mod step;
 
 /// The name of the main agent's directory.
 const MAIN: &str = "main";
-
-/// A response that ended, until its `usage.record` is found.
-struct Step {
-    uuid: Option<String>,
-    at: At,
-    tokens: Tokens,
-}
-
-impl Step {
-    fn identity(&self) -> Identity {
-        let named = self.uuid.as_ref().map(|uuid| Identity::Global(format!("kimi step {uuid}").into()));
-        named.unwrap_or_else(|| identity_of(self.at.time, self.tokens))
-    }
-}
 
 /// A session's file while it is read.
 pub(super) struct Code {
@@ -237,83 +226,6 @@ impl Code {
         }
     }
 
-    fn usage(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
-        let Some(tokens) = usage::present(&record.usage, damage).and_then(|usage| usage.tokens(damage)) else { return };
-        self.models.set(&record.model);
-        let time = record.time.0;
-        if record.usage_scope.as_str() == "session" {
-            return self.request_outside_of_turns(record, tokens, line);
-        }
-        if self.steps.last().is_some_and(|step| step.tokens == tokens) {
-            let step = self.steps.pop();
-            self.add_steps();
-            let identity = match (time, &step) {
-                (None, Some(step)) => step.identity(),
-                _ => identity_of(time, tokens),
-            };
-            let at = At { line, time: step.and_then(|step| step.at.time).or(time) };
-            self.response(identity, at, tokens, Some(&record.agent_id));
-        } else if self.steps.len() > 1 && self.sum_of_steps() == tokens {
-            // The sum of several steps.
-            self.add_steps();
-        } else {
-            let turn = self.response(identity_of(time, tokens), At { line, time }, tokens, Some(&record.agent_id));
-            self.recorded = Some((turn, tokens));
-        }
-    }
-
-    /// The sum of the steps whose usage no other record has stated so far.
-    fn sum_of_steps(&self) -> Tokens {
-        self.steps.iter().map(|step| step.tokens).sum()
-    }
-
-    /// Adds the steps whose usage no other record states.
-    fn add_steps(&mut self) {
-        for step in std::mem::take(&mut self.steps) {
-            self.response(step.identity(), step.at, step.tokens, None);
-        }
-    }
-
-    /// Adds a response of a step. Returns its turn.
-    fn response(&mut self, identity: Identity, at: At, tokens: Tokens, agent: Option<&Text<'_>>) -> usize {
-        let index = self.turn(identity, at, tokens, agent);
-        let calls = self.builder.session.tool_calls.iter_mut().rev();
-        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
-        let began_at = self.began_at.take();
-        self.builder.session.turns[index].duration_ms =
-            began_at.zip(at.time).and_then(|(start, end)| end.duration_since(start)).into();
-        index
-    }
-
-    fn turn(&mut self, identity: Identity, at: At, tokens: Tokens, agent: Option<&Text<'_>>) -> usize {
-        let stated = agent.and_then(Text::owned).filter(|agent: &Symbol| *agent != MAIN);
-        let agent = stated.or_else(|| self.agent.clone());
-        let index = self.builder.turn(identity, at.line);
-        let turn = &mut self.builder.session.turns[index];
-        turn.tokens = tokens.into();
-        turn.occurred_at = at.time;
-        turn.model = self.models.current();
-        turn.effort.clone_from(&self.effort);
-        turn.provider.clone_from(&self.provider);
-        turn.is_subagent = agent.is_some();
-        turn.agent_id = agent;
-        self.sums = self.sums.map(|sum| sum.plus(tokens));
-        index
-    }
-
-    /// A request that belongs to no turn, such as the summary of a compaction. Descriptions of the format state that such a record can
-    /// repeat a sum of the turns instead: one that equals a known sum or response adds nothing.
-    fn request_outside_of_turns(&mut self, record: &Record<'_>, tokens: Tokens, line: i64) {
-        let steps = self.sum_of_steps();
-        let is_repeated = self.sums.iter().any(|sum| sum.plus(steps) == tokens)
-            || self.builder.session.turns.iter().any(|turn| turn.tokens.get() == tokens);
-        self.sums[2] = Tokens::UNKNOWN;
-        if !is_repeated {
-            let time = record.time.0;
-            self.turn(identity_of(time, tokens), At { line, time }, tokens, Some(&record.agent_id));
-        }
-    }
-
     fn compaction(&mut self, record: &Record<'_>, line: i64) {
         if self.is_compacted && record.kind.as_str() == "context.apply_compaction" {
             self.is_compacted = false;
@@ -375,13 +287,6 @@ impl Code {
         }
         self.builder.finish()
     }
-}
-
-/// The identity of a response, equal in the files of a fork.
-fn identity_of(time: Option<Time>, tokens: Tokens) -> Identity {
-    time.map_or(Identity::Unique, |time| {
-        Identity::Global(format!("kimi {} {}", time.micros(), counts_name(tokens)).into())
-    })
 }
 
 fn identity_of_prompt(time: Option<Time>) -> Identity {
