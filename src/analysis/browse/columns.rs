@@ -7,7 +7,6 @@ use super::sessions::Sessions;
 use super::style::Look;
 use crate::analysis::present::{UNKNOWN, short};
 use crate::analysis::reports::sessions::{last_part, local_time};
-use crate::analysis::rows::NONE;
 use crate::analysis::show::fitted;
 use crate::base::width::{padded, width as width_of};
 
@@ -73,7 +72,7 @@ pub(super) fn columns(sessions: &Sessions, look: &Look, width: usize) -> Vec<Col
         (0, Column::right("cost", cost, |it, look| it.cost_usd.map(|cost| look.currency.amount(cost)))),
         (1, Column::left("status", 10, |it, _| it.status.clone())),
         (2, Column::left("verdict", 8, |it, _| it.verdict.clone())),
-        (3, Column::left("failure", 16, |it, _| Some(it.failure.clone().filter(|it| it != NONE).unwrap_or_default()))),
+        (3, Column::left("failure", 16, |it, _| Some(it.failure.clone().unwrap_or_default()))),
         (9, Column::left("outcome", 16, |it, _| it.outcome.clone())),
         (4, Column::right("turns", 5, |it, _| it.turns.map(|turns| turns.to_string()))),
         (6, Column::right("tokens", 6, |it, _| it.tokens.map(|tokens| short(tokens.into())))),

@@ -4,6 +4,7 @@ use jiff::{ToSpan as _, Zoned};
 
 use super::session::Session;
 use crate::analysis::reports::Scope;
+use crate::analysis::rows::NONE;
 
 /// A value of a session by which the list is filtered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +44,11 @@ impl Field {
             Self::Status => session.status.as_deref(),
             Self::Verdict => session.verdict.as_deref(),
             Self::Task => session.task.as_deref(),
-            Self::Failure => session.failure.as_deref(),
+            // As the dimension: a session that did not fail has none.
+            Self::Failure => {
+                let has_ended = session.status.as_deref().is_some_and(|status| status != "unknown");
+                session.failure.as_deref().or(has_ended.then_some(NONE))
+            }
         }
     }
 }

@@ -59,12 +59,8 @@ impl ReportPane {
         let rows = for_people(&answer.rows, answer.dimensions, total.as_ref(), numbers)?;
         let rows = in_local_time(&rows, look.now.time_zone())?;
         let (dimensions, more) = (answer.dimensions, answer.more);
-        let lower_bound = || format!("costs and tokens are lower bounds: {}", bound.stated(look.currency));
-        let notes = [
-            answer.left_out.stated("row", "time"),
-            answer.judged.and_then(Judged::stated),
-            bound.applies().then(lower_bound),
-        ];
+        let judged = answer.judged.and_then(Judged::stated);
+        let notes = [answer.left_out.stated("row", "time"), judged, bound.sentence(look.currency)];
         let notes = notes.into_iter().flatten().collect();
         Ok(Self { question, rows, dimensions, has_total: total.is_some(), more, values, notes })
     }

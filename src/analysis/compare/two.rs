@@ -28,6 +28,13 @@ pub struct Comparison {
     pub judged: [Judged; 2],
 }
 
+impl Comparison {
+    /// Whether a trial of either cohort is judged.
+    pub fn is_judged(&self) -> bool {
+        self.judged.iter().any(|judged| judged.trials > judged.unjudged)
+    }
+}
+
 /// Compares the sessions in two scopes.
 ///
 /// # Errors

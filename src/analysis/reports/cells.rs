@@ -9,7 +9,8 @@ use super::own_rows::Errors;
 use crate::analysis::behaviour::add_measures;
 use crate::analysis::outcomes::frame::{Trial, judged_trials};
 use crate::analysis::rows::{
-    self, CostBasis, Frames, NONE, ReportRows, Sessions, Table, Within, count_of, failed_calls, responses, sum_where,
+    self, CostBasis, Frames, IS_UNPRICED, NONE, ReportRows, Sessions, Table, Within, count_of, failed_calls, responses,
+    sum_where,
 };
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::analysis::shipped::{self, Shipped, has_history, rows_of_shares};
@@ -186,7 +187,7 @@ fn of_turns() -> [Expr; 9] {
         known_sum(turns::CACHE_READ_TOKENS),
         known_sum(turns::CACHE_WRITE_TOKENS),
         prompts.otherwise(lit(NULL)).alias(PROMPT_TOKENS),
-        sum_where(turns::TOTAL_TOKENS, col("is_unpriced")).cast(DataType::Int64).alias(sessions::UNPRICED_TOKENS),
+        sum_where(turns::TOTAL_TOKENS, col(IS_UNPRICED)).cast(DataType::Int64).alias(sessions::UNPRICED_TOKENS),
         responses().alias(sessions::TURNS),
     ]
 }

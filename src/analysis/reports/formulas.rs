@@ -3,7 +3,7 @@
 use polars::prelude::*;
 
 use crate::analysis::rows::measure::{float, not_zero};
-use crate::analysis::rows::{calls_with_result, count_of, distinct_sessions, known_sum, sum_where};
+use crate::analysis::rows::{IS_UNPRICED, calls_with_result, count_of, distinct_sessions, known_sum, sum_where};
 use crate::store::frames::{tool_calls, turns};
 
 /// The part of the prompts that was read from a cache, of those for which it is known.
@@ -26,7 +26,7 @@ pub(super) fn error_rate() -> Expr {
 /// The known cost of all rows for each response. Responses with tokens that no cost covers are left out; those without tokens of their
 /// own have a part of the sums that their log gives.
 pub(super) fn cost_per_turn() -> Expr {
-    let is_uncovered = col("is_unpriced").and(col(turns::TOTAL_TOKENS).gt(lit(0))).fill_null(lit(false));
+    let is_uncovered = col(IS_UNPRICED).and(col(turns::TOTAL_TOKENS).gt(lit(0))).fill_null(lit(false));
     let turns = col(turns::GRAIN).eq(lit("turn")).and(is_uncovered.not()).sum();
     known_sum(turns::COST_USD) / not_zero(turns.cast(DataType::Float64))
 }

@@ -22,7 +22,7 @@ use crate::analysis::rows::measure::{
     ratio, rows, sum,
 };
 use crate::analysis::rows::{
-    SESSION_KEY, Sessions, Table, Where, distinct_sessions, failed_calls, known_sum, responses, sum_where,
+    IS_UNPRICED, SESSION_KEY, Sessions, Table, Where, distinct_sessions, failed_calls, known_sum, responses, sum_where,
 };
 use crate::analysis::shipped::{self, Shipped};
 use crate::analysis::skills::{self, Skills};
@@ -433,7 +433,7 @@ const CLEAN_ENDS: Measure = measure("ended_cleanly", "Distinct sessions with res
 })
 .of_session();
 const UNPRICED: Measure = measure(sessions::UNPRICED_TOKENS, "Tokens of rows without a cost", || {
-    sum_where(turns::TOTAL_TOKENS, col("is_unpriced")).fill_null(lit(0)).cast(DataType::Int64)
+    sum_where(turns::TOTAL_TOKENS, col(IS_UNPRICED)).fill_null(lit(0)).cast(DataType::Int64)
 });
 const SHARE_OF_COST: Measure = derived("share", "Share of the total cost", || share_of(turns::COST_USD));
 const SHARE_OF_TOKENS: Measure = derived("share", "Share of all tokens", || share_of(turns::TOTAL_TOKENS));

@@ -63,6 +63,11 @@ impl LowerBound {
             currency.amount(self.of_cost_usd)
         )
     }
+
+    /// A sentence about these sessions; `None` if there are none.
+    pub fn sentence(&self, currency: Currency) -> Option<String> {
+        self.applies().then(|| format!("costs and tokens are lower bounds: {}", self.stated(currency)))
+    }
 }
 
 /// Which rows have the costs and tokens.

@@ -9,7 +9,7 @@ use super::dimensions::with_reports;
 use super::listing::listed;
 use super::options::Options;
 use crate::analysis::failures::frame as failures;
-use crate::analysis::rows::{CostBasis, Frames, KEY, NONE, Sessions, newest_first, round};
+use crate::analysis::rows::{CostBasis, Frames, KEY, Sessions, newest_first, round};
 use crate::analysis::selection::{Error, Grouping};
 use crate::analysis::shipped;
 use crate::analysis::show::short_ids;
@@ -52,14 +52,7 @@ const WIDE: &[&str] = &[
 /// # Errors
 /// When an option names something that does not exist, or the tables cannot be read.
 pub fn session_list(tables: &Frames, options: &Options) -> Result<Answer, Error> {
-    let mut answer = session_rows(tables, options, options.wide)?;
-    if options.wide {
-        // Rows of sessions have the values of the tables, where a session that did not fail has no class.
-        let class =
-            when(col(failures::FAILURE_CLASS).neq(lit(NONE))).then(col(failures::FAILURE_CLASS)).otherwise(lit(NULL));
-        answer.rows = answer.rows.lazy().with_column(class.alias(failures::FAILURE_CLASS)).collect()?;
-    }
-    Ok(answer)
+    session_rows(tables, options, options.wide)
 }
 
 /// As [`session_list`]; why sessions failed and what became of their work is computed only with `has_failures`.
@@ -70,7 +63,11 @@ pub fn session_rows(tables: &Frames, options: &Options, has_failures: bool) -> R
     let grouping = Grouping::new(sessions::TABLE, &Sessions, tables, &options.scope, options.cost);
     let mut grouping = grouping.map_err(with_reports)?;
     let [verdict, task] = ["verdict", "task"].map(|name| grouping.dimension(name));
-    let failure = has_failures.then(|| grouping.dimension(failures::FAILURE_CLASS)).transpose()?;
+    if has_failures {
+        grouping.join_failures()?;
+    }
+    // As in the tables, a session that did not fail has no class.
+    let failure = has_failures.then(|| col(failures::FAILURE_CLASS));
     let outcomes = if has_failures { shipped::outcomes(grouping.rows.clone(), tables)? } else { None };
     let outcome = outcomes.is_some().then(|| col(shipped::OUTCOME));
     let mut rows = grouping.rows;

@@ -62,8 +62,7 @@ pub fn only_in_turns(tables: &Frames, scope: &Scope) -> Result<Option<String>, E
     if scope.only.is_empty() || !has_turns || has_session(tables, scope)? {
         return Ok(None);
     }
-    let turns = Grouping::new("cost", &Table(turns::TABLE), tables, scope, CostBasis::Auto)?.rows;
-    let keys = turns.select(KEY.map(col)).unique(None, UniqueKeepStrategy::Any).collect()?;
+    let keys = sessions_of_turns(tables, scope)?.collect()?;
     if keys.height() == 0 {
         return Ok(None);
     }
@@ -85,6 +84,12 @@ pub fn only_in_turns(tables: &Frames, scope: &Scope) -> Result<Option<String>, E
     )))
 }
 
+/// The keys of the sessions with responses in scope.
+fn sessions_of_turns(tables: &Frames, scope: &Scope) -> Result<LazyFrame, Error> {
+    let turns = Grouping::new("cost", &Table(turns::TABLE), tables, scope, CostBasis::Auto)?.rows;
+    Ok(turns.select(KEY.map(col)).unique(None, UniqueKeepStrategy::Any))
+}
+
 /// How many more sessions used a model of the filters: it is not their main model, by which sessions are filtered. `None` if there are no
 /// such sessions, or no session is in scope, which [`only_in_turns`] explains.
 ///
@@ -99,14 +104,12 @@ pub fn used_by_others(tables: &Frames, scope: &Scope) -> Result<Option<String>, 
     }
     let of_any_time = Scope { since: None, until: None, undated: None, ..scope.clone() };
     let listed = sessions(tables, &of_any_time)?.0.select(KEY.map(col));
-    let users = Grouping::new("cost", &Table(turns::TABLE), tables, scope, CostBasis::Auto)?.rows.select(KEY.map(col));
-    let others =
-        users.unique(None, UniqueKeepStrategy::Any).join(listed, KEY.map(col), KEY.map(col), JoinType::Anti.into());
+    let others = sessions_of_turns(tables, scope)?.join(listed, KEY.map(col), KEY.map(col), JoinType::Anti.into());
     let count = others.collect()?.height();
     Ok((count > 0).then(|| {
-        let used = if count == 1 { "session used" } else { "sessions used" };
+        let (sessions, their) = if count == 1 { ("session", "its") } else { ("sessions", "their") };
         format!(
-            "{} more {used} {model} beside their main model, as for subagents: `agentlogs report cost --by session --model {}` lists all",
+            "{} more {sessions} used {model} beside {their} main model, as for subagents: `agentlogs report cost --by session --model {}` lists all",
             grouped(count),
             in_shell(model)
         )

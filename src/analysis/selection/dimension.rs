@@ -34,7 +34,7 @@ pub static DIMENSIONS: &[Dimension] = &[
     day("day", "Local day"),
     of_row("effort", "Reasoning effort", turns::EFFORT),
     of_row_or_session("entrypoint", "How the runtime was started", sessions::ENTRYPOINT),
-    of_row_or_session("error_kind", "Kind of the session's error", sessions::ERROR_KIND),
+    of_error("error_kind", "Kind of the session's error"),
     of_failure("failure_class", "Why the session failed: rate_limit, loop, unverified and others"),
     of_row("format", "Format of the log", turns::FORMAT),
     of_row_or_session("git_branch", "Branch that was checked out", sessions::GIT_BRANCH),
@@ -106,7 +106,9 @@ pub(in crate::analysis) enum Value {
     Recurring(&'static str),
     /// What the verdicts of its trial state.
     OfOutcome(Outcome),
-    /// The class of its failure.
+    /// The kind of the error of their session; [`NONE`](crate::analysis::rows::NONE) if it did not end with an error.
+    OfError,
+    /// The class of its failure; [`NONE`](crate::analysis::rows::NONE) if it did not fail.
     OfFailure,
 }
 
@@ -158,6 +160,10 @@ const fn of_outcome(name: &'static str, about: &'static str, outcome: Outcome) -
     Dimension { name, about, value: Value::OfOutcome(outcome) }
 }
 
+const fn of_error(name: &'static str, about: &'static str) -> Dimension {
+    Dimension { name, about, value: Value::OfError }
+}
+
 const fn of_failure(name: &'static str, about: &'static str) -> Dimension {
     Dimension { name, about, value: Value::OfFailure }
 }
@@ -200,6 +206,7 @@ impl Dimension {
 pub(super) fn columns_of_session() -> impl Iterator<Item = &'static str> {
     let columns = DIMENSIONS.iter().filter_map(|dimension| match dimension.value {
         Value::OfSession(column) | Value::OfRowOrSession(column) => Some(column),
+        Value::OfError => Some(sessions::ERROR_KIND),
         _ => None,
     });
     columns.chain(ALSO_OF_SESSION.iter().copied())

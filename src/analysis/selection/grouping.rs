@@ -252,8 +252,8 @@ impl Grouping {
         })
     }
 
-    /// Why each row's session failed. Sessions without a class did not fail, unless the log does not contain how they ended.
-    fn failure_class(&mut self) -> Result<Expr, Error> {
+    /// Adds the column [`FAILURE_CLASS`] of each row's session, if the rows do not have it.
+    pub(in crate::analysis) fn join_failures(&mut self) -> PolarsResult<()> {
         if let Some(tables) = self.failures.take().filter(|_| !self.schema.contains(FAILURE_CLASS)) {
             let keys = KEY.map(col);
             let rows = std::mem::take(&mut self.rows);
@@ -261,14 +261,14 @@ impl Grouping {
             self.rows = rows.join(classes, keys.clone(), keys, JoinType::Left.into());
             self.schema = self.rows.collect_schema()?;
         }
-        self.none_by_status(col(FAILURE_CLASS), &["success", "error", "aborted", "incomplete"])
+        Ok(())
     }
 
-    /// A value with [`NONE`] in place of NULL for sessions with one of these statuses.
-    fn none_by_status(&mut self, value: Expr, statuses: &[&str]) -> Result<Expr, Error> {
-        let status = self.dimension("status")?;
-        let is_shown = statuses.iter().map(|word| status.clone().eq(lit(*word))).reduce(Expr::or).unwrap_or(lit(false));
-        Ok(when(value.clone().is_null().and(is_shown)).then(lit(NONE)).otherwise(value))
+    /// Why each row's session failed. Sessions without a class did not fail, unless the log does not contain how they ended.
+    fn failure_class(&mut self) -> PolarsResult<Expr> {
+        self.join_failures()?;
+        self.join_sessions()?;
+        Ok(none_where(status_is_not("unknown"), FAILURE_CLASS))
     }
 
     /// The labels of each row's session, joined by [`SEPARATOR`].
@@ -319,14 +319,14 @@ impl Grouping {
                 self.of_local_time(DataType::Date, move |time| day_of(time) - (day_of(time) + first).rem_euclid(7))?
             }
             Value::OfOutcome(outcome) => self.outcome(outcome)?,
+            Value::OfError => {
+                self.join_sessions()?;
+                none_where(status_is_not("unknown").and(status_is_not("error")), "session_error_kind")
+            }
             Value::OfFailure => self.failure_class()?,
             Value::Formatted(form) | Value::Recurring(form) => {
                 self.of_local_time(LOCAL_TIME, |time| time)?.dt().to_string(form)
             }
-        };
-        let expression = match dimension.name {
-            sessions::ERROR_KIND => self.none_by_status(expression, &["success", "aborted", "incomplete"])?,
-            _ => expression,
         };
         Ok(expression.alias(dimension.name))
     }
@@ -340,7 +340,17 @@ fn or_none(column: &str, has: impl Fn(&str) -> bool) -> Expr {
         _ if has(turns::GRAIN) => col(turns::TOOL_CALLS).is_not_null(),
         _ => lit(has(tool_calls::CALL_ID)),
     };
+    none_where(is_shown, column)
+}
+
+/// A column with [`NONE`] in place of NULL where a condition is true.
+fn none_where(is_shown: Expr, column: &str) -> Expr {
     when(col(column).is_null().and(is_shown)).then(lit(NONE)).otherwise(col(column))
+}
+
+/// Whether the status of a row's session is another one.
+fn status_is_not(status: &str) -> Expr {
+    col("session_status").neq(lit(status))
 }
 
 /// The sessions in scope, with the columns of `sessions`, and the sessions without a start that the scope excludes.

@@ -81,10 +81,9 @@ pub fn matching(archive: &Archive, patterns: &[String]) -> anyhow::Result<Outcom
         }
     }
     if forgotten.is_empty() && repositories.is_empty() {
-        let is_below = |path: &&str, pattern: &String| text_matches(path, &below(pattern));
-        let directory = patterns.iter().find(|pattern| writer.paths().any(|path| is_below(&path, pattern)));
-        let tip =
-            directory.map_or_else(String::new, |pattern| format!("; {:?} matches what is below it", below(pattern)));
+        let mut below = patterns.iter().map(|pattern| format!("{}/*", pattern.trim_end_matches('/')));
+        let matching = below.find(|below| writer.paths().any(|path| text_matches(path, below)));
+        let tip = matching.map_or_else(String::new, |below| format!("; {below:?} matches what is below it"));
         bail!("no source of the archive matches {}{tip}", patterns.join(", "));
     }
     let count = forgotten.len();
@@ -100,11 +99,6 @@ pub fn matching(archive: &Archive, patterns: &[String]) -> anyhow::Result<Outcom
         say(&format!("deleted the commits and pull requests of {repository}"));
     }
     Ok(report(archive, &written))
-}
-
-/// The pattern of the sources below a directory.
-fn below(directory: &str) -> String {
-    format!("{}/*", directory.trim_end_matches('/'))
 }
 
 /// Prints the verdicts that were deleted, and what the archive contains now.

@@ -67,12 +67,11 @@ pub fn state_lower_bound(
     currency: Currency,
 ) -> anyhow::Result<()> {
     let bound = lower_bound(&opened.frames, scope, cost, spending).map_err(report_error)?;
-    if bound.applies() {
-        let stated = bound.stated(currency);
+    if let Some(sentence) = bound.sentence(currency) {
         // A list of sessions with the same filters can lack sessions of which the scope has a part.
         let listed = if scope.is_everything() { "them" } else { "all such sessions" };
         let command = format!("agentlogs sessions --usage lower_bound{}", opened.options);
-        say(&format!("{prefix}costs and tokens are lower bounds: {stated}; `{command}` lists {listed}"));
+        say(&format!("{prefix}{sentence}; `{command}` lists {listed}"));
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         state_lower_bound("b: ", &opened, &b, CostBasis::Auto, Spending::Sessions, settings.shown_currency())?;
     }
     state_results(&found);
-    if found.judged.iter().any(|judged| judged.trials > judged.unjudged) {
+    if found.is_judged() {
         for (prefix, judged) in ["a: ", "b: "].into_iter().zip(found.judged) {
             state_unjudged(prefix, &opened, judged, unjudged);
         }

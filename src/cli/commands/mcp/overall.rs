@@ -153,14 +153,13 @@ pub(super) fn comparison(data: &Data, arguments: Arguments) -> anyhow::Result<An
     ];
     let rows = DataFrame::new(lines.len(), columns)?;
     let mut notes: Vec<String> = Vec::new();
-    let is_judged = found.judged.iter().any(|judged| judged.trials > judged.unjudged);
     for ((scope, name), (judged, left_out)) in
         [&a, &b].into_iter().zip(["a", "b"]).zip(found.judged.into_iter().zip(&found.left_out))
     {
         let of_cohort = [
             empty_table_reason(&opened, scope),
             note_of_lower_bounds(&opened.frames, scope, Spending::Sessions)?,
-            judged.stated().filter(|_| is_judged),
+            judged.stated().filter(|_| found.is_judged()),
             left_out.stated("session", "start"),
         ];
         notes.extend(of_cohort.into_iter().flatten().map(|note| format!("{name}: {note}")));
@@ -184,7 +183,5 @@ fn more(rows: usize) -> Option<String> {
 
 /// How much of the costs and tokens in scope is a lower bound, if any is. Answers are in US dollars.
 fn note_of_lower_bounds(tables: &Frames, scope: &Scope, spending: Spending) -> anyhow::Result<Option<String>> {
-    let bound = lower_bound(tables, scope, CostBasis::Auto, spending)?;
-    let stated = || format!("costs and tokens are lower bounds: {}", bound.stated(Currency::default()));
-    Ok(bound.applies().then(stated))
+    Ok(lower_bound(tables, scope, CostBasis::Auto, spending)?.sentence(Currency::default()))
 }
