@@ -85,6 +85,12 @@ struct File<'a> {
     tool_use_id: Text<'a>,
 }
 
+/// The labels with a value.
+fn labels_of(labels: &Pairs<'_, Raw<'_>>) -> BTreeSet<String> {
+    let stated = labels.0.iter().filter(|(_, value)| !value.is_empty());
+    stated.map(|(key, value)| format!("{key}={}", value.text())).collect()
+}
+
 /// The judgements in a value: one, or a list of them.
 fn verdicts_of(value: Raw<'_>) -> Vec<Verdict> {
     let values: Vec<Raw<'_>> = if value.is_list() { value.read() } else { vec![value] };
@@ -123,7 +129,7 @@ impl Sidecar {
             host: file.host.owned(),
             user_name: file.user.owned(),
             repository: file.repository.owned(),
-            labels: file.labels.0.iter().map(|(key, value)| format!("{key}={}", value.text())).collect(),
+            labels: labels_of(&file.labels),
             verdicts: verdicts_of(file.verdict),
             agent: None,
             agent_type: file.agent_type.owned(),
@@ -312,6 +318,12 @@ mod tests {
         assert_eq!(model_of(&result, Some("gpt-5-mini")), (None, named("gpt-5-mini")));
         let sidecar = Sidecar::parse(br#"{"model":"gpt-5-codex"}"#).or(result);
         assert_eq!(model_of(&sidecar, None), (named("gpt-5-codex"), named("gpt-5-codex")));
+    }
+
+    #[test]
+    fn a_label_without_a_value_is_none() {
+        let sidecar = Sidecar::parse(br#"{"labels":{"a":"1","b":2,"c":null}}"#);
+        assert_eq!(sidecar.labels.into_iter().collect::<Vec<_>>(), ["a=1", "b=2"]);
     }
 
     #[test]

@@ -482,3 +482,22 @@ fn edits_of_the_context_are_known() {
     let log = [header, &response(1, 2, "", "stop"), edit].join("\n");
     assert_eq!(super::parse(log.as_bytes()).health.unknown_records, 0);
 }
+
+/// A message of a role that is not known may be billed: it is named, and so is its kind in documents of messages.
+#[test]
+fn counts_of_an_unknown_role_are_named() {
+    let header = r#"{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T03:04:00Z","cwd":"/a"}"#;
+    let wizard = response(1, 2, "", "stop").replace(r#""role":"assistant""#, r#""role":"wizard""#);
+    let note = message(1, 3, r#""role":"note","content":[]"#);
+    let gemini = r#"{"sessionId":"s","projectHash":"h","startTime":"2026-01-02T03:04:00Z","messages":[{"id":"a","type":"oracle","tokens":{"input":900,"output":90,"total":990}},{"id":"b","type":"note"}]}"#;
+    let tokens = r#"{"input":900,"output":90,"reasoning":0,"cache":{"read":0,"write":0}}"#;
+    let opencode = format!(
+        r#"{{"info":{{"id":"ses_1","version":"1.3.7","directory":"/w","time":{{"created":1767036059000}}}},"messages":[{{"info":{{"id":"m","sessionID":"ses_1","role":"wizard","time":{{"created":1767036059000}},"tokens":{tokens}}},"parts":[]}}]}}"#
+    );
+    for log in [format!("{header}\n{wizard}\n{note}"), gemini.to_owned(), opencode] {
+        let parsed = super::parse(log.as_bytes());
+        let unknown: Vec<_> =
+            parsed.health.unknown_types.iter().map(|it| (it.records, it.contents.has_counts)).collect();
+        assert_eq!(unknown, [(1, true)], "{log}");
+    }
+}

@@ -10,6 +10,7 @@ pub(crate) mod changed_lines;
 pub(crate) mod changes;
 pub(crate) mod chat_completions;
 pub mod denials;
+pub(crate) mod elements;
 mod events;
 pub(crate) mod file_changes;
 pub(crate) mod file_uri;

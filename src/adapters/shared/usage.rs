@@ -52,9 +52,35 @@ pub fn uncached(rule: Included, input: Option<i64>, read: Option<i64>, write: Op
     })
 }
 
+/// What a total contains beyond input and output: reasoning. `apart` are cached tokens that the input does not include; a total may
+/// include them. `None` if nothing is beyond them, or a count is unknown.
+pub fn beyond(total: Option<i64>, input: Option<i64>, output: Option<i64>, apart: i64) -> Option<i64> {
+    let more = total?.saturating_sub(input?.saturating_add(output?));
+    let more = if more >= apart { more - apart } else { more };
+    (more > 0).then_some(more)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_beyond_a_total_is_reasoning_and_not_the_cache() {
+        for (total, input, output, apart, expected) in [
+            (Some(130), Some(100), Some(20), 0, Some(10)),
+            (Some(120), Some(100), Some(20), 0, None),
+            (Some(110), Some(100), Some(20), 0, None),
+            // The total includes the cached tokens that the input does not, or not.
+            (Some(1120), Some(100), Some(20), 1000, None),
+            (Some(1130), Some(100), Some(20), 1000, Some(10)),
+            (Some(130), Some(100), Some(20), 1000, Some(10)),
+            (None, Some(100), Some(20), 0, None),
+            (Some(130), None, Some(20), 0, None),
+            (Some(130), Some(100), None, 0, None),
+        ] {
+            assert_eq!(beyond(total, input, output, apart), expected);
+        }
+    }
 
     #[test]
     fn more_cached_tokens_than_input_follow_the_rule() {

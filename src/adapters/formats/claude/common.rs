@@ -114,7 +114,8 @@ impl Conversation {
         turn.request_id = turn.request_id.take().or_else(|| origin.request_id.map(SharedStr::from));
         turn.model = turn.model.take().or_else(|| message.model.owned());
         turn.stop_reason = message.stop_reason.owned().or_else(|| turn.stop_reason.take());
-        turn.occurred_at = turn.occurred_at.or(time);
+        // Of a line that is repeated, one may have the time of the copy.
+        turn.occurred_at = turn.occurred_at.into_iter().chain(time).min();
         if let Some(reason) = message.diagnostics.cache_miss_reason.kind.some().and_then(names::name) {
             turn.details_mut().cache_miss_reason = Some(reason);
         }

@@ -49,7 +49,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use foldhash::HashSet;
 
 use self::records::{Denial, Record, StatedError};
-use super::common::prompts::Author;
+use super::common::prompts::{Author, text_of_prompt};
 use super::common::{Conversation, NotRun, Origin, limits};
 use crate::adapters::engine::sessions::Sessions;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
@@ -337,12 +337,11 @@ impl Session {
         if is_result || record.parent_tool_use_id.is_some() || record.is_synthetic.is_true() {
             return;
         }
-        let text = record.message.content.text.as_deref();
-        let text = text.or_else(|| record.message.content.blocks.iter().find_map(|it| it.text.some()));
+        let text = text_of_prompt(record.message.texts());
         let author = Author { origin: record.origin.kind.as_str(), ..Author::default() };
         if text.is_some() && author.is_human(text) {
             self.conversation.builder.prompt(text);
-        } else if text.is_some() {
+        } else if record.message.texts().any(|text| !text.is_empty()) {
             self.conversation.builder.prompted_by_program();
         }
     }

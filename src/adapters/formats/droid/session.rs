@@ -25,7 +25,7 @@
 //! | file change | the path and the lines of `old_str` and `new_str`, or the patch of an edit; a `Create` is a new file with its lines |
 //! | subagent | a session of its own, with settings of its own: `inclusiveTokenUsage` is not read |
 //! | events | `compaction_state`; an abort; an `agent_turn_outcome` that is an error; a message that begins with "Token limit reached" (error: `rate_limit`), which Droid writes as the user |
-//! | user turns | user messages with text, except `llm_only` ones, `<system-reminder>`, and the texts of an interruption |
+//! | user turns | user messages with text after a `<system-reminder>`, except `llm_only` ones and the texts of an interruption |
 //! | status | `reason` of `agent_turn_outcome`: `completed` and `spec_handoff` are `success`, `cancelled` and `process_exit` are `aborted`, any other is `error` (`model_rate_limited` is `rate_limit`, `model_authentication_failed` `auth`, `model_usage_exhausted` `billing`, `model_provider_unavailable` `overloaded`). "Request interrupted by user" or "Request cancelled by user", which Droid writes in place of a message: `aborted`. Without both an answer without calls is `success`; else `incomplete` |
 //!
 //! A session that the manual `/compact` began has a parent, and its first record is `compaction_state`: its `tokenUsage` begins with the
@@ -41,6 +41,7 @@ use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, Recor
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::Block;
 use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::elements::without_elements;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::json::fields::{Count, Maybe, Text, TextOrBlocks, When};
@@ -235,7 +236,8 @@ impl Session {
         let texts = content.blocks.iter().filter(|it| it.kind.as_str() == "text").map(|it| it.text.as_str());
         let is_shown = record.message.visibility.as_str() != "llm_only";
         let is_typed = |it: &&str| !it.is_empty() && !it.starts_with("<system-reminder>");
-        let text: String = content.text.as_deref().into_iter().chain(texts).filter(is_typed).collect();
+        let texts = content.text.as_deref().into_iter().chain(texts);
+        let text: String = texts.map(|text| without_elements(text, &["system-reminder"])).filter(is_typed).collect();
         let at = At { line, time };
         match record.message.role.as_str() {
             "user" => {

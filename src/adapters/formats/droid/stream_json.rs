@@ -36,6 +36,7 @@ use super::common::{add_total, call, result, tokens_of};
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
+use crate::adapters::shared::elements::without_elements;
 use crate::adapters::shared::ids::{hash_of_document, hashed_id};
 use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
@@ -257,7 +258,7 @@ impl Process {
         let text = record.text.as_str();
         match record.role.as_str() {
             "user" => {
-                let typed = without_reminders(text);
+                let typed = without_elements(text, &["system-reminder"]).trim();
                 if !typed.is_empty() {
                     let identity = identity(&record.id);
                     self.builder.prompt_as(identity, Some(typed));
@@ -337,17 +338,6 @@ fn mark_totals_that_fall(sessions: &mut [SessionResult]) {
     }
 }
 
-/// The text that a human typed, after the reminders that Droid puts before it.
-fn without_reminders(text: &str) -> &str {
-    let mut rest = text.trim();
-    while rest.starts_with("<system-reminder>")
-        && let Some((_, after)) = rest.split_once("</system-reminder>")
-    {
-        rest = after.trim_start();
-    }
-    rest
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -421,18 +411,6 @@ mod tests {
         assert!(!session.capabilities.has(Capabilities::TOOL_CALLS));
         let failed = result.replace("\"success\"", "\"error\"");
         assert_eq!(read(&[&failed]).status, Status::Error);
-    }
-
-    #[test]
-    fn a_prompt_is_the_text_after_reminders() {
-        for (text, typed) in [
-            ("List files.", "List files."),
-            ("<system-reminder>\nBe safe.\n</system-reminder>\n\nList files.", "List files."),
-            ("<system-reminder>a</system-reminder><system-reminder>b</system-reminder>", ""),
-            ("<system-reminder>cut", "<system-reminder>cut"),
-        ] {
-            assert_eq!(without_reminders(text), typed, "{text}");
-        }
     }
 
     #[test]

@@ -139,7 +139,11 @@ impl Fold for Chats {
         }
         let mut line_numbers = LineNumbers::new(line);
         for raw in record.messages.into_iter().flatten() {
-            chat.message(&raw.read(), line_numbers.line_of(raw), false, damage);
+            let message: Record<'_> = raw.read();
+            if !self::is_message(message.kind.as_str()) {
+                damage.unread_counts("message", raw);
+            }
+            chat.message(&message, line_numbers.line_of(raw), false, damage);
         }
         if let Maybe::Present(set) = record.set {
             chat.builder.extend_to(set.last_updated.0);

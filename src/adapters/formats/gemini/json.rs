@@ -9,7 +9,7 @@
 //!
 //! `gemini --output-format json`. Recognised by `stats.models` with a `response` or an `error` and without a `type`, or if
 //! there are no keys besides `session_id`, `response`, `stats`, `error` and `warnings`. From Gemini CLI's source. Rows of grain `session`, one for each model: `prompt` minus `cached` plus
-//! `tool`, `candidates` plus `thoughts`, `cached`. `turns` is requests minus errors; `tool_calls`, `tool_errors`, `lines_added` and
+//! `tool`, `candidates` plus `thoughts` unless `total` shows that they include them, `cached`. `turns` is requests minus errors; `tool_calls`, `tool_errors`, `lines_added` and
 //! `lines_removed` are those of the stats. Status: `error` if there is one (`aborted` for a cancellation), else `success`. Counts
 //! that are all 0 are unknown if there is an answer.
 //!
@@ -166,10 +166,13 @@ impl Counts {
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
         damage.note_impossible(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool]);
         let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
+        // As in chats, the candidates include the thoughts if the total does not count them.
+        let sum = self.prompt.get().zip(self.candidates.get()).map(|(prompt, candidates)| prompt + candidates);
+        let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
         let input = uncached(Included::Always, self.prompt.get(), cached, None);
         Tokens {
             input: input.map(|it| it + self.tool.get().unwrap_or(0)),
-            output: self.candidates.get().map(|it| it + thoughts.unwrap_or(0)),
+            output: self.candidates.get().map(|it| it + beside.unwrap_or(0)),
             cache_read: cached,
             reasoning: thoughts,
             ..Tokens::UNKNOWN
@@ -255,6 +258,18 @@ mod tests {
 
     fn read(log: &str) -> SessionResult {
         parse(log.as_bytes(), Hints::default(), Retention::Text).sessions.swap_remove(0)
+    }
+
+    #[test]
+    fn the_total_shows_whether_the_candidates_include_the_thoughts() {
+        for (total, output) in [(1140, 140), (1100, 100)] {
+            let tokens =
+                format!(r#"{{"prompt":1000,"candidates":100,"total":{total},"cached":0,"thoughts":40,"tool":0}}"#);
+            let log =
+                format!(r#"{{"response":"Yes.","stats":{{"models":{{"m":{{"tokens":{tokens}}}}},"tools":{{}}}}}}"#);
+            let tokens = read(&log).totals[0].models[0].tokens;
+            assert_eq!((tokens.output, tokens.reasoning), (Some(output), Some(40)));
+        }
     }
 
     #[test]

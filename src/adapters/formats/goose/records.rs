@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::adapters::engine::{Probe, RecordErrors};
 use crate::adapters::shared::blocks::TextBlock;
-use crate::adapters::shared::usage::{Included, uncached};
+use crate::adapters::shared::usage::{Included, beyond, uncached};
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Number, Text, TextOrBlocks, When};
@@ -237,18 +237,12 @@ impl Usage {
     pub(super) fn tokens(self, damage: &mut RecordErrors) -> Tokens {
         damage.note_impossible(&[self.total, self.input, self.output, self.cache_read, self.cache_write]);
         let (cache_read, cache_write) = (self.cache_read.get(), self.cache_write.get());
-        let input = self.input.get();
-        let sum = input.unwrap_or(0) + self.output.get().unwrap_or(0);
-        let reasoning = self.total.get().map(|it| it - sum).filter(|it| *it > 0 && input.is_some());
+        let input = uncached(Included::IfTheyFit, self.input.get(), cache_read, cache_write);
+        let is_apart = input == self.input.get();
+        let apart = if is_apart { cache_read.unwrap_or(0) + cache_write.unwrap_or(0) } else { 0 };
+        let reasoning = beyond(self.total.get(), self.input.get(), self.output.get(), apart);
         let output = self.output.get().map(|it| it + reasoning.unwrap_or(0));
-        let tokens = Tokens {
-            input: uncached(Included::IfTheyFit, input, cache_read, cache_write),
-            output,
-            cache_read,
-            cache_write,
-            cache_write_1h: None,
-            reasoning,
-        };
+        let tokens = Tokens { input, output, cache_read, cache_write, cache_write_1h: None, reasoning };
         tokens.unless_all_zero()
     }
 }

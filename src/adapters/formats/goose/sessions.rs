@@ -27,7 +27,7 @@
 //! | model, provider | `model_config_json.model_name`, `provider_name` |
 //! | turn | each row of `usage_ledger`, except `carried_forward` rows, which repeat a part of the sums: `model`, `cost` |
 //! | total | `accumulated_*` and `accumulated_cost` of the session; the part beyond the turns is a row of grain `session` |
-//! | tokens | `input_tokens` minus both caches (known since schema 14; before, all of it counts as input), `output_tokens`; the part of `total_tokens` beyond both is reasoning |
+//! | tokens | `input_tokens` minus both caches (known since schema 14; before, all of it counts as input), `output_tokens`; the part of `total_tokens` beyond both is reasoning, less the caches that the input does not include |
 //! | call | `toolRequest`, `toolResponse` in `content_json`: `status`, `isError`; the extension before `__` is its MCP server; the category is `mcp` unless the tool is a common one |
 //! | exit code | `structuredContent.exit_code` of a shell result, or "Command exited with code N" at its end |
 //! | call status | `denied`: "The user has declined to run this tool", "This tool call was denied before execution", "the tool call was skipped in goose chat mode"; `cancelled`: "Tool call cancelled by user", "Interrupted by the user to make a correction" |

@@ -187,6 +187,9 @@ impl Fold for Exports {
             let parts: Vec<Raw<'_>> = entry.parts.read();
             let parts: Vec<(i64, Part<'_>)> =
                 parts.iter().map(|raw| (line_numbers.line_of(*raw), read_part(*raw, damage))).collect();
+            if !matches!(entry.info.role.as_str(), "user" | "assistant") {
+                damage.unread_counts("message", raw);
+            }
             conversation.message(&entry.info, line, &parts, damage);
         }
         self.sessions.push(conversation.finish());

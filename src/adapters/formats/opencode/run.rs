@@ -11,7 +11,7 @@
 //! | what | from |
 //! | --- | --- |
 //! | session | `sessionID` |
-//! | turn | `step_finish`: `part.tokens`, `cost`, `reason`, `timestamp`; reasoning is added to output unless `total` shows that output includes it |
+//! | turn | `step_finish`: `part.tokens`, `cost`, `reason`, `timestamp`; reasoning is added to output unless `total` shows that output includes it or, without `total`, the step is older than 2026 |
 //! | call, file change, subagent | `tool_use`, as in an export; since 2.0 `id` is that of the call, and the exit code is in `state.metadata.metadata` |
 //! | status | `step_finish` with another reason than `tool-calls`: `success`; `error`: `error` or `aborted`; else `incomplete` |
 //!
@@ -20,7 +20,7 @@
 
 use serde::Deserialize;
 
-use super::common::{Error, Part, with_runtime};
+use super::common::{Error, Part, is_last, with_runtime};
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
@@ -103,6 +103,9 @@ impl Fold for Run {
     streaming_sessions!(Session::finish);
 }
 
+/// Days since 1970.
+const FIRST_DAY_OF_2026: i32 = 20_454;
+
 impl Session {
     fn finish(self) -> SessionResult {
         let mut session = self.builder.finish();
@@ -118,7 +121,9 @@ impl Session {
         let index = self.builder.turn(identity, line.number);
         let turn = &mut self.builder.session.turns[index];
         if let Some(usage) = usage::present(&part.tokens, damage) {
-            let tokens = usage.tokens(false, damage);
+            // Recordings state no version: those before 2026 are of versions whose output includes reasoning.
+            let is_inside = time.is_some_and(|time| time.day() < FIRST_DAY_OF_2026);
+            let tokens = usage.tokens(is_inside, damage);
             if !tokens.is_all_zero() {
                 turn.tokens = tokens.into();
             }
@@ -135,7 +140,7 @@ impl Session {
         }
         self.builder.session.stop_reason = part.reason.owned();
         // Some versions log no reason. A step without calls is the last.
-        if part.reason.as_str() != "tool-calls" {
+        if part.reason.as_str().is_empty() || is_last(part.reason.as_str()) {
             self.builder.succeed();
         }
     }
@@ -143,5 +148,46 @@ impl Session {
     fn tool_use(&mut self, part: &Part<'_>, line: Line<'_>) {
         let call = part.call(&mut self.builder, line.number);
         self.open_calls.push(call);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::adapters::engine::Hints;
+    use crate::adapters::parse;
+    use crate::adapters::shared::builder::Retention;
+    use crate::model::session::Status;
+
+    /// A step of a day in milliseconds, with 100 tokens of output and 30 of reasoning.
+    fn step(time: i64, reason: &str) -> String {
+        let tokens = r#"{"input":10,"output":100,"reasoning":30,"cache":{"read":0,"write":0}}"#;
+        format!(
+            r#"{{"type":"step_finish","timestamp":{time},"sessionID":"ses_1","part":{{"id":"p","messageID":"m","sessionID":"ses_1","type":"step-finish","reason":"{reason}","cost":0.1,"tokens":{tokens}}}}}"#
+        )
+    }
+
+    #[test]
+    fn steps_before_2026_include_reasoning_in_their_output() {
+        for (time, output) in [(1_767_225_599_000, 100), (1_767_225_600_000, 130)] {
+            let session =
+                parse(step(time, "stop").as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0);
+            assert_eq!(session.turns[0].tokens.get().output, Some(output));
+        }
+    }
+
+    #[test]
+    fn a_step_without_a_reason_is_the_last() {
+        for (reason, status) in [
+            ("stop", Status::Success),
+            ("", Status::Success),
+            ("tool-calls", Status::Incomplete),
+            ("unknown", Status::Incomplete),
+        ] {
+            let log = step(1_767_225_600_000, reason);
+            let start = r#"{"type":"step_start","timestamp":1767225600000,"sessionID":"ses_1","part":{"id":"s"}}"#;
+            let log = format!("{start}\n{log}");
+            let session = parse(log.as_bytes(), Hints::default(), Retention::None).sessions.swap_remove(0);
+            assert_eq!(session.status, status, "{reason}");
+        }
     }
 }

@@ -191,8 +191,8 @@ impl Agent {
         }
     }
 
-    /// Adds a message of any role. `at` has the time of its record; records of the event stream have none.
-    pub(crate) fn message(&mut self, message: &Message<'_>, at: At, damage: &mut RecordErrors) {
+    /// Adds a message of any role, which is or is in `raw`. `at` has the time of its record; records of the event stream have none.
+    pub(crate) fn message(&mut self, message: &Message<'_>, raw: Raw<'_>, at: At, damage: &mut RecordErrors) {
         match message.role.as_str() {
             "assistant" => self.assistant(message, at, damage),
             "toolResult" => self.tool_result(message, at, damage),
@@ -201,7 +201,7 @@ impl Agent {
                 self.user(message);
             }
             "system" => self.offered(message),
-            _ => {}
+            _ => damage.unread_counts("message", raw),
         }
     }
 

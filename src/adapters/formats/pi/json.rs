@@ -208,7 +208,7 @@ impl Session {
         let at = At { line, time: None };
         match record.kind.as_str() {
             "message_end" => match json::from_slice(record.message.0) {
-                Ok(message) => self.agent.message(&message, at, damage),
+                Ok(message) => self.agent.message(&message, record.message, at, damage),
                 Err(_) => damage.note(Reason::NoUsage),
             },
             "tool_execution_start" => {

@@ -238,7 +238,7 @@ impl Log {
             self.sessions.get(&id, line.number, || Agent::new(&self.context, id.clone(), line.number));
         }
         let Some(agent) = self.sessions.current(line.number) else { return RecordKind::Known };
-        entry(agent, record, line.number, damage);
+        entry(agent, record, line, damage);
         RecordKind::Known
     }
 
@@ -255,7 +255,7 @@ impl Log {
             kind if is_known(kind) => {
                 let new = || Agent::new(&self.context, id, line.number);
                 let Some(agent) = self.sessions.get(id, line.number, new) else { return RecordKind::Known };
-                entry(agent, record, line.number, damage);
+                entry(agent, record, line, damage);
             }
             _ => return RecordKind::Unknown,
         }
@@ -277,10 +277,10 @@ impl Log {
     }
 }
 
-fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+fn entry(agent: &mut Agent, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
     let time = record.timestamp.0;
     agent.builder.extend_to(time);
-    let at = At { line, time };
+    let at = At { line: line.number, time };
     match record.line_kind.as_str() {
         "record" => return request_of_ledger(agent, record, at, damage),
         "entry" if !record.usage.is_empty() || record.message.has_usage() => {
@@ -289,7 +289,7 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
         _ => {}
     }
     match record.kind.as_str() {
-        "message" => agent.message(&record.message, at, damage),
+        "message" => agent.message(&record.message, Raw(line.bytes), at, damage),
         "thinking_level_change" => agent.effort = record.thinking_level.owned(),
         "active_tools_change" => agent.builder.offer_tools(record.active_tool_names),
         "model_change" => {
@@ -303,11 +303,11 @@ fn entry(agent: &mut Agent, record: &Record<'_>, line: i64, damage: &mut RecordE
             event.key = time.map(|it| format!("pi {}", it.micros()).into());
             event.tokens_before = record.tokens_before.get();
             event.tokens_after = record.tokens_after.get();
-            summary(agent, record, line, damage);
+            summary(agent, record, line.number, damage);
         }
         // The summary of a branch that the user left.
-        "branch_summary" => summary(agent, record, line, damage),
-        "usage" | "model_usage" => request(agent, record, line, damage),
+        "branch_summary" => summary(agent, record, line.number, damage),
+        "usage" | "model_usage" => request(agent, record, line.number, damage),
         "custom" if record.custom_type.as_str() == "openclaw:prompt-error" => {
             let data: Data<'_> = record.data.read();
             let message = data.error.as_str();

@@ -25,6 +25,7 @@ use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, 
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::ids::hashed_id;
 use crate::base::time::Time;
+use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Text, When};
 use crate::json::lines::Line;
 use crate::model::session::{Capabilities, SessionResult};
@@ -99,7 +100,7 @@ impl Fold for Transcripts {
             agent.has_details = false;
             Child { agent, started: HashMap::new() }
         });
-        child.record(&record, line.number, damage);
+        child.record(&record, line, damage);
         RecordKind::Known
     }
 
@@ -109,7 +110,7 @@ impl Fold for Transcripts {
 }
 
 impl Child {
-    fn record(&mut self, record: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+    fn record(&mut self, record: &Record<'_>, line: Line<'_>, damage: &mut RecordErrors) {
         let time = record.ts.0;
         let builder = &mut self.agent.builder;
         builder.extend_to(time);
@@ -119,7 +120,7 @@ impl Child {
         let call_id = record.tool_call_id.as_str();
         match record.record_type.as_str() {
             "message" if record.message.role.as_str() != "user" => {
-                self.agent.message(&record.message, At { line, time }, damage);
+                self.agent.message(&record.message, Raw(line.bytes), At { line: line.number, time }, damage);
             }
             "tool_start" => {
                 if let Some(time) = time {

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::adapters::shared::elements::without_elements;
 use crate::json::fields::Text;
 
 /// The member `origin` of a prompt.
@@ -26,6 +27,9 @@ pub(crate) struct Author<'a> {
 const COMMANDS: [&str; 6] =
     ["<command-name>", "<command-message>", "<local-command-", "<system-reminder>", "<bash-", "[Request interrupted"];
 
+/// The elements that Claude Code, a hook or an editor adds to a prompt, before what the user wrote or in its place.
+const CONTEXT: [&str; 4] = ["system-reminder", "ide_opened_file", "ide_selection", "user-prompt-submit-hook"];
+
 /// How texts begin that another program or agent sent, in versions that do not state it.
 const MESSAGES: [&str; 6] = [
     "<task-notification>",
@@ -45,6 +49,11 @@ pub(crate) fn slash_command(text: &str) -> Option<&str> {
     let (_, rest) = text.starts_with("<command-").then(|| text.split_once("<command-name>"))??;
     let (name, _) = rest.split_once("</command-name>")?;
     Some(name.trim().trim_start_matches('/'))
+}
+
+/// The text of a prompt: the first one that contains more than what programs add, from where that ends.
+pub(crate) fn text_of_prompt<'t>(texts: impl Iterator<Item = &'t str>) -> Option<&'t str> {
+    texts.map(|text| without_elements(text, &CONTEXT)).find(|text| !text.trim().is_empty())
 }
 
 impl Author<'_> {
@@ -71,7 +80,7 @@ impl Author<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::adapters::formats::claude::common::prompts::{Author, slash_command};
+    use crate::adapters::formats::claude::common::prompts::{Author, slash_command, text_of_prompt};
 
     #[test]
     fn slash_commands_are_found_in_their_tags() {
@@ -82,6 +91,28 @@ mod tests {
             ("<command-name>/x", None),
         ] {
             assert_eq!(slash_command(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_programs_add_is_no_text_of_a_prompt() {
+        let reminder = "<system-reminder>Be brief.</system-reminder>";
+        let file = "<ide_opened_file>The user opened a.rs.</ide_opened_file>";
+        for (texts, expected) in [
+            (vec!["Fix it."], Some("Fix it.")),
+            (vec![reminder, "Fix it."], Some("Fix it.")),
+            (vec![file, reminder, " Fix it.\n", "And this."], Some(" Fix it.\n")),
+            (vec!["<ide_selection>x</ide_selection>\n<system-reminder>y</system-reminder>Fix it."], Some("Fix it.")),
+            (
+                vec!["Explain <system-reminder>x</system-reminder>"],
+                Some("Explain <system-reminder>x</system-reminder>"),
+            ),
+            (vec!["<system-reminder>cut"], Some("<system-reminder>cut")),
+            (vec![file], None),
+            (vec!["", " \n"], None),
+            (vec![], None),
+        ] {
+            assert_eq!(text_of_prompt(texts.iter().copied()), expected, "{texts:?}");
         }
     }
 

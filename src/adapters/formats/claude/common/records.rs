@@ -26,6 +26,14 @@ record! {
     }
 }
 
+impl Message<'_> {
+    /// The texts of the content: a string, or those of its blocks.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let blocks = self.content.blocks.iter().filter_map(|block| block.text.some());
+        self.content.text.as_deref().into_iter().chain(blocks)
+    }
+}
+
 /// What the provider states about a request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::records::{ApiError, Record};
 use crate::adapters::engine::{Context, RecordErrors};
-use crate::adapters::formats::claude::common::prompts::{Author, SKILL, slash_command};
+use crate::adapters::formats::claude::common::prompts::{Author, SKILL, slash_command, text_of_prompt};
 use crate::adapters::formats::claude::common::{Conversation, Message, Origin, limits};
 use crate::adapters::shared::builder::{Last, brief, money};
 use crate::base::text::Symbol;
@@ -215,9 +215,7 @@ impl Session {
 
     fn user(&mut self, record: &Record<'_>, origin: &Origin<'_>, damage: &mut RecordErrors) {
         let message = &record.message;
-        let blocks = message.content.blocks.iter().filter_map(|block| block.text.some());
-        let mut texts = message.content.text.as_deref().into_iter().chain(blocks);
-        if !origin.is_subagent && texts.any(|text| text.starts_with(INTERRUPTION)) {
+        if !origin.is_subagent && message.texts().any(|text| text.starts_with(INTERRUPTION)) {
             self.last = Ending::Interruption;
             self.conversation.builder.session.error_message = None;
         }
@@ -229,8 +227,7 @@ impl Session {
             return;
         }
         let is_machine = record.is_meta.is_true() || record.is_compact_summary.is_true() || origin.is_subagent;
-        let text = message.content.text.as_deref();
-        let text = text.or_else(|| message.content.blocks.iter().find_map(|it| it.text.some()));
+        let text = text_of_prompt(message.texts());
         let has_image = message.content.blocks.iter().any(|it| it.kind.as_str() == "image");
         let author = Author {
             origin: record.origin.kind.as_str(),
@@ -247,7 +244,7 @@ impl Session {
             if matches!(self.last, Ending::Interruption) {
                 self.last = Ending::Prompt;
             }
-        } else if !is_machine && text.is_some() {
+        } else if !is_machine && message.texts().any(|text| !text.is_empty()) {
             self.conversation.builder.prompted_by_program();
         }
     }

@@ -2,6 +2,7 @@
 
 use super::migrated::WARNING;
 use crate::adapters::engine::Probe;
+use crate::adapters::shared::elements::without_elements;
 use crate::json::Raw;
 
 /// The kinds of messages that the runtime writes in the name of the user. `compaction` is the kind of a prompt to which the program
@@ -16,6 +17,9 @@ const NOTICES: &[&str] = &[
     "mistake_stop_notice",
     "recovery_notice",
 ];
+
+/// The element that states a change of the mode.
+const NOTICE: &[&str] = &["mode_notice"];
 
 /// What the human typed, without the tags around it; `None` if a program wrote the message.
 pub(super) fn typed(message: &Probe<'_>, text: &str) -> Option<String> {
@@ -39,16 +43,11 @@ fn without_tags(text: &str) -> &str {
     let mut text = text.trim();
     // The prompt with which a task of an earlier version goes on may be in the same message.
     text = text.strip_prefix(WARNING).map_or(text, str::trim);
-    while let Some((_, rest)) = text.strip_prefix("<mode_notice>").and_then(|it| it.split_once("</mode_notice>")) {
-        text = rest.trim();
-    }
+    text = without_elements(text, NOTICE).trim();
     let Some((_, inside)) = text.strip_prefix("<user_input").and_then(|it| it.split_once('>')) else { return text };
     // Attachments may follow the tag.
     let inside = inside.split_once("</user_input>").map_or(inside, |(typed, _)| typed).trim();
-    match inside.strip_prefix("<mode_notice>").and_then(|it| it.split_once("</mode_notice>")) {
-        Some((_, rest)) => rest.trim(),
-        None => inside,
-    }
+    without_elements(inside, NOTICE).trim()
 }
 
 fn has_attachment(message: &Probe<'_>) -> bool {

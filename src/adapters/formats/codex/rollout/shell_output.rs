@@ -192,8 +192,14 @@ const MAX_REFUSAL: usize = 1000;
 /// How refusals begin.
 const REFUSALS: [&str; 4] = ["rejected by user", "denied by user", "blocked by policy", RISK];
 
+/// How the refusals of earlier versions begin.
+const REJECTED: &str = "exec command rejected: ";
+
 pub(super) fn is_refusal(text: &str) -> bool {
-    text.len() < MAX_REFUSAL && REFUSALS.iter().any(|it| text.contains(it)) || is_failure(text) && is_rejection(text)
+    let is_short = text.len() < MAX_REFUSAL;
+    is_short && REFUSALS.iter().any(|it| text.contains(it))
+        || text.starts_with(REJECTED)
+        || is_failure(text) && is_rejection(text)
 }
 
 /// What the guardian answers in place of a tool. The reason follows it, of any length.
@@ -224,12 +230,15 @@ pub(super) fn is_abort(output: Raw<'_>) -> bool {
 
 /// Whether the client answered in place of a tool that could not run.
 pub(super) fn is_failure(text: &str) -> bool {
-    const BEGINNINGS: [&str; 9] = [
+    const BEGINNINGS: [&str; 12] = [
         "apply_patch verification failed",
+        "command timed out after ",
         "exec_command failed",
         "execution error",
+        "failed in sandbox ",
         "failed to parse",
         "unsupported call",
+        "retry failed: ",
         "unable to",
         "err: ",
         "aborted",
@@ -298,6 +307,20 @@ mod tests {
         ] {
             assert_eq!(command_of(Raw(raw.as_bytes())), None, "{raw}");
         }
+    }
+
+    /// The answers of earlier versions, which logged no exit code with them.
+    #[test]
+    fn answers_in_place_of_a_tool_are_failures_or_refusals() {
+        for text in [
+            "command timed out after 10000 milliseconds",
+            "failed in sandbox LinuxSeccomp with execution error: sandbox denied exec error",
+            "retry failed: sandbox error",
+        ] {
+            assert!(is_failure(text) && !is_refusal(text), "{text}");
+        }
+        assert!(is_refusal("exec command rejected: auto-rejected because it is not trusted"));
+        assert!(!is_failure("make: command timed out after 10 s") && !is_refusal("total 8"));
     }
 
     /// A header is the same with and without its escapes; other values have no header.

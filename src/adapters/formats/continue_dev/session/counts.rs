@@ -6,7 +6,7 @@
 
 use super::records::{SessionUsage, Usage};
 use crate::adapters::engine::RecordErrors;
-use crate::adapters::shared::usage::{Included, uncached};
+use crate::adapters::shared::usage::{Included, beyond, uncached};
 use crate::json::fields::Count;
 use crate::model::session::{Tokens, add};
 
@@ -50,10 +50,11 @@ impl Counts {
         let read = details.cache_read_tokens.get().or(details.cached_tokens.get());
         let write = details.cache_write_tokens.get();
         let counted = prompt.filter(|_| read.is_some() || !self.has_cached);
-        let known = prompt.unwrap_or(0) + completion.unwrap_or(0);
-        let beyond = total.map(|total| total - known).filter(|more| *more > 0 && prompt.is_some());
+        let input = input(excludes == Some(true), counted, read, write);
+        let apart = if input == prompt { read.unwrap_or(0) + write.unwrap_or(0) } else { 0 };
+        let beyond = beyond(total, prompt, completion, apart);
         let tokens = Tokens {
-            input: input(excludes == Some(true), counted, read, write),
+            input,
             output: completion.map(|count| count + beyond.unwrap_or(0)),
             cache_read: read,
             cache_write: write,
