@@ -35,7 +35,9 @@ pub(super) fn subtract_forked_totals(sessions: &mut Sessions) {
 /// The links of a session whose totals may begin with that of another session, or the total of another session with one of its own.
 pub(super) fn links(session: &SessionResult) -> impl Iterator<Item = u64> {
     let running = session.totals.iter().filter(|total| is_running(total));
-    running.flat_map(|total| names(total).into_iter().chain(names_before(total)))
+    let names = running.flat_map(|total| names(total).into_iter().chain(names_before(total)));
+    // The other totals are of sessions that have another link.
+    names.filter(|name| name.is_cached).map(|name| name.link)
 }
 
 /// Whether a later process, which may be that of a fork, can go on from it.
@@ -48,15 +50,24 @@ fn is_running(total: &Total) -> bool {
     is_of_kind && total.covers_subagents
 }
 
+/// The name of what a model has spent.
+#[derive(Clone, Copy)]
+struct Name {
+    /// The model and its prompts: a recording may contain only a part of each output.
+    link: u64,
+    /// Whether some of the tokens are cached: small counts may be equal by chance; cached tokens are many.
+    is_cached: bool,
+}
+
 /// The names of a total, by which another session may show that it began with it.
-fn names(total: &Total) -> Vec<u64> {
+fn names(total: &Total) -> Vec<Name> {
     let models = total.models.iter().filter_map(|model| model.model.as_ref());
     models.filter_map(|model| name(model, total.tokens_of(Some(model))?)).collect()
 }
 
 /// The names of the total with which the process may have begun: its model had these prompts before those that the process wrote itself,
 /// of the main agent or of all agents.
-fn names_before(total: &Total) -> Vec<u64> {
+fn names_before(total: &Total) -> Vec<Name> {
     if total.kind != TotalKind::Process || total.own_of_model.total().unwrap_or(0) == 0 {
         return Vec::new();
     }
@@ -70,13 +81,12 @@ fn names_before(total: &Total) -> Vec<u64> {
     names.flatten().collect()
 }
 
-/// The name of what a model has spent: its prompts, as a recording may contain only a part of each output. Small counts may be equal by
-/// chance; cached tokens are many.
-fn name(model: &Symbol, tokens: Tokens) -> Option<u64> {
+fn name(model: &Symbol, tokens: Tokens) -> Option<Name> {
     let prompts = [tokens.input, tokens.cache_read, tokens.cache_write].map(|count| count.unwrap_or(0));
     let [_, read, written] = prompts;
-    let is_possible = prompts.into_iter().all(|count| count >= 0) && read.saturating_add(written) > 0;
-    is_possible.then(|| link("total", &format!("{model} {prompts:?}")))
+    let is_possible = prompts.iter().all(|count| *count >= 0) && prompts.iter().any(|count| *count > 0);
+    let link = || link("total", &format!("{model} {prompts:?}"));
+    is_possible.then(|| Name { link: link(), is_cached: read.saturating_add(written) > 0 })
 }
 
 /// A total of a fork, with the total of another session that it restored.
@@ -96,7 +106,10 @@ fn began_with<'r>(total: &Total, restored: &'r [Restored]) -> Option<&'r Total> 
 /// A total that a session states.
 struct Stated<'s> {
     session: &'s SessionKey,
+    /// Index of its file.
+    source: usize,
     total: &'s Total,
+    is_cached: bool,
     /// Its time, or that of the end of its file if it is the last one there.
     occurred_at: Option<Time>,
 }
@@ -110,9 +123,10 @@ impl<'s> StatedBySessions<'s> {
         for (key, parts) in sessions {
             for part in parts {
                 for total in part.session.totals.iter().filter(|total| is_running(total)) {
-                    for name in names(total) {
-                        let occurred_at = time_of(total, part);
-                        by_name.entry(name).or_default().push(Stated { session: key, total, occurred_at });
+                    for Name { link, is_cached } in names(total) {
+                        let (source, occurred_at) = (part.source, time_of(total, part));
+                        let stated = Stated { session: key, source, total, is_cached, occurred_at };
+                        by_name.entry(link).or_default().push(stated);
                     }
                 }
             }
@@ -129,24 +143,39 @@ impl<'s> StatedBySessions<'s> {
         let totals = parts.iter().flat_map(|part| part.session.totals.iter().map(move |total| (part, total)));
         let restored = |(part, total): (&SessionPart, &Total)| {
             let names = if is_running(total) { names_before(total) } else { Vec::new() };
-            let is_own = |name: &u64| self.0.get(name).into_iter().flatten().any(|stated| stated.session == key);
+            let is_own = |name: &Name| self.0.get(&name.link).into_iter().flatten().any(|stated| stated.session == key);
             // A total that goes on from one of its own session is not a fork.
             if names.is_empty() || names.iter().any(is_own) {
                 return None;
             }
-            let began_with = self.largest(&names, key, total, time_of(total, part));
+            let began_with = self.largest(&names, key, total, part, parts);
             let began_with = began_with.or_else(|| responses_before(&names, key, parts, total, sessions))?;
             Some(Restored { total: total.clone(), began_with })
         };
         totals.filter_map(restored).collect()
     }
 
-    /// The largest total of another session that has one of the names and that the total contains.
-    fn largest(&self, names: &[u64], key: &SessionKey, total: &Total, time: Option<Time>) -> Option<Total> {
-        let stated = names.iter().filter_map(|name| self.0.get(name)).flatten();
+    /// The largest total of another session that has one of the names and that the total contains. Without cached tokens, it is one of
+    /// the parent, or before it in the same file.
+    fn largest(
+        &self,
+        names: &[Name],
+        key: &SessionKey,
+        total: &Total,
+        part: &SessionPart,
+        parts: &[SessionPart],
+    ) -> Option<Total> {
+        let stated = names.iter().filter_map(|name| self.0.get(&name.link)).flatten();
+        let time = time_of(total, part);
         let is_earlier = |stated: &&Stated<'_>| {
             let is_later = stated.occurred_at.zip(time).is_some_and(|(stated, own)| stated > own);
-            stated.session.0 == key.0 && !is_later && total.contains(&total.own(), stated.total)
+            let is_parent = |part: &SessionPart| part.session.parent_session_id.as_ref() == Some(&stated.session.1);
+            let is_related =
+                || stated.source == part.source && stated.total.line < total.line || parts.iter().any(is_parent);
+            stated.session.0 == key.0
+                && !is_later
+                && (stated.is_cached || is_related())
+                && total.contains(&total.own(), stated.total)
         };
         let largest = stated.filter(is_earlier).max_by_key(|stated| stated.total.tokens().total());
         largest.map(|stated| stated.total.clone())
@@ -161,7 +190,7 @@ fn time_of(total: &Total, part: &SessionPart) -> Option<Time> {
 
 /// The responses of the parent, up to one after which its model has one of the names: it states no total of them.
 fn responses_before(
-    names: &[u64],
+    names: &[Name],
     (runtime, _): &SessionKey,
     parts: &[SessionPart],
     total: &Total,
@@ -181,7 +210,7 @@ fn responses_before(
         let Some(model) = &turn.model else { continue };
         let sum = models.entry(model).or_insert(Tokens::UNKNOWN);
         *sum = sum.plus(turn.tokens.get());
-        if name(model, *sum).is_some_and(|name| names.contains(&name)) {
+        if name(model, *sum).is_some_and(|own| names.iter().any(|name| name.link == own.link)) {
             found = Some(models.clone());
         }
     }

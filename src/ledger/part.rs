@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use crate::base::rows::Rows;
-use crate::model::session::SessionResult;
+use crate::model::session::{SessionResult, Status};
 use crate::model::source::{Source, SourceStatus};
 
 /// The runtime and the id of a session.
@@ -98,6 +98,11 @@ pub(super) fn facts_only(session: SessionResult) -> SessionResult {
         limits: Rows::default(),
         ..session
     }
+}
+
+/// A session without how it ended.
+pub(super) fn without_end(session: SessionResult) -> SessionResult {
+    SessionResult { status: Status::Unknown, error_kind: None, error_message: None, stop_reason: None, ..session }
 }
 
 /// Moves the part of a session whose rows are all in another one to the parts of that session: what others state about it, so that

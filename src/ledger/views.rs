@@ -14,13 +14,12 @@ use std::mem;
 
 use foldhash::{HashMap, HashMapExt as _, HashSet};
 
-use super::part::{SessionPart, facts_only};
+use super::part::{SessionPart, facts_only, without_end};
 use crate::base::rows::Rows;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::model::session::{
-    Capabilities, Event, EventKind, Identity, ModelTotal, SessionResult, Status, Tokens, Total, TotalKind, Turn, add,
-    add_money,
+    Capabilities, Event, EventKind, Identity, ModelTotal, SessionResult, Tokens, Total, TotalKind, Turn, add, add_money,
 };
 
 /// How detailed a view of a session is. This order is the one table of precedence among formats: a format chooses its
@@ -150,6 +149,8 @@ struct Shown<'a> {
     has_calls: bool,
     has_prompts: bool,
     has_limits: bool,
+    /// Whether a log states how it ended.
+    has_end: bool,
     /// The time of the last record, if the log ends without an end: it may be cut.
     cut_at: Option<Time>,
 }
@@ -194,6 +195,7 @@ impl<'a> Shown<'a> {
             has_cost: has_stated_cost || turns().any(|turn| turn.cost.is_some()),
             has_calls: sessions().any(shows_calls),
             has_limits: sessions().any(|session| !session.limits.is_empty()),
+            has_end,
             has_prompts: sessions().any(|session| session.capabilities.has(Capabilities::USER_TURNS)),
             cut_at: (sessions().filter(has_times).filter_map(|session| session.ended_at).max())
                 .filter(|_| !has_end && !is_exported),
@@ -233,7 +235,7 @@ impl<'a> Shown<'a> {
         let is_more = !self.has_stated_tokens && sum(&session.turns).total() > self.tokens;
         let totals = total_of(&session).filter(|_| is_more).into_iter().collect();
         let turns = session.stated_turns;
-        part.session = SessionResult { status: Status::Unknown, stated_turns: turns, totals, ..facts_only(session) };
+        part.session = SessionResult { stated_turns: turns, totals, ..without_end(facts_only(session)) };
         part.is_supplement = true;
         part.transferred_to = Some(self.source);
     }
@@ -300,8 +302,7 @@ impl<'a> Shown<'a> {
             tool_calls: mem::take(&mut session.tool_calls),
             file_changes: mem::take(&mut session.file_changes),
             totals: mem::take(&mut session.totals),
-            status: Status::Unknown,
-            ..facts_only(session)
+            ..if self.has_end { without_end(facts_only(session)) } else { facts_only(session) }
         };
         part.is_supplement = true;
         part.transferred_to = Some(self.source);

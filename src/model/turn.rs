@@ -87,6 +87,12 @@ impl Turn {
         self.ended_at = self.ended_at.max(ended_at);
     }
 
+    /// Takes the times of a copy.
+    pub fn time_as(&mut self, copy: &Self) {
+        (self.occurred_at, self.ended_at) = (copy.occurred_at, copy.ended_at);
+        self.latency_ms = copy.latency_ms.or(self.latency_ms);
+    }
+
     /// What is known of few responses, to be filled in.
     pub fn details_mut(&mut self) -> &mut Details {
         self.details.get_or_insert_default()

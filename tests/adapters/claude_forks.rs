@@ -140,6 +140,21 @@ fn equal_runs_are_no_forks() {
     check("no cached tokens", &logs, tokens(&[small, SIDE, small, B, SIDE]));
 }
 
+/// Small counts of the named parent, or of a session before it in the same recording, are not equal by chance.
+#[test]
+fn a_fork_without_cached_tokens_counts_what_it_adds() {
+    let (small, own) = ([5, 0, 0, 9], [6, 0, 0, 4]);
+    let all = tokens(&[small, own, SIDE]);
+    for recording in [result, stream] {
+        let (parent, fork) = (recording("a", small, &[small]), recording("b", own, &[small, own]));
+        check("in one file", &[[parent.clone(), fork.clone()].join("\n")], all);
+        let both = tokens(&[small, SIDE, small, own, SIDE]);
+        check("before it in one file", &[[fork.clone(), parent.clone()].join("\n")], both);
+        let transcripts = [transcript("a", &[small]), transcript("b", &[small, own])];
+        check("with a named parent", &[transcripts.to_vec(), vec![parent, fork]].concat(), all);
+    }
+}
+
 #[test]
 fn a_fork_beside_transcripts_counts_what_it_adds() {
     let transcripts = [transcript("a", &[A]), transcript("b", &[A, B])];

@@ -123,6 +123,37 @@ fn telemetry_beside_the_session_s_own_log_adds_nothing() {
     }
 }
 
+/// Spans do not state how a session ended; a trajectory of it does.
+#[test]
+fn an_end_that_only_a_less_detailed_view_states_is_known() {
+    let spans = span(
+        5,
+        "claude_code.llm_request",
+        json!({"model": "claude-sonnet-5", "input_tokens": 8, "output_tokens": 60, "success": true}),
+    );
+    let metrics = json!({"prompt_tokens": 9, "completion_tokens": 70});
+    let steps = json!([
+        {"step_id": 1, "source": "user", "message": "Go."},
+        {"step_id": 2, "source": "agent", "message": "Done.", "metrics": metrics},
+    ]);
+    let agent = json!({"name": "claude-code", "version": "2.1.0"});
+    let view =
+        json!({"schema_version": "ATIF-v1.6", "session_id": SESSION, "agent": agent, "steps": steps}).to_string();
+    // A session that was killed during a call has not ended, whatever a trajectory of its beginning shows.
+    let killed = transcript_line(4, "msg_01Otlp0000000001", 7, 50).replace("end_turn", "tool_use").replace(
+        r#"{"text":"Done.","type":"text"}"#,
+        r#"{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}"#,
+    );
+    assert!(killed.contains("toolu_1"));
+    for (log, input, status) in [(spans, 8, Status::Success), (killed, 7, Status::Incomplete)] {
+        for logs in [[&log, &view], [&view, &log]] {
+            let tables = tables(&logs);
+            let row = only(&tables);
+            assert_eq!((row.tokens.input, row.session.status), (Some(input), status));
+        }
+    }
+}
+
 #[test]
 fn events_decide_before_spans_and_spans_before_counters() {
     let events = request(5, "req_1", "claude-sonnet-5", 7, 50);

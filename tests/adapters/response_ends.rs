@@ -55,8 +55,11 @@ fn a_response_ends_with_its_last_line() {
     // A copy in a fork that has other times.
     let later = whole.replace("2026-10-05T00:00", "2026-10-05T00:30");
     for logs in [[&whole, &later], [&later, &whole]] {
-        assert!(ends(&tables(&logs)).iter().all(|(time, end, _)| time <= end && end.unwrap() - time.unwrap() <= 30));
+        assert_eq!(ends(&tables(&logs)), expected);
     }
+    // A later copy in the same file, before the first one.
+    let again = [&line_of_response(50, "msg_1", TEXT), &whole].map(String::as_str).join("\n");
+    assert_eq!(ends(&tables(&[again]))[0].0, Some(10));
 }
 
 /// Codex counts a response when its calls have ended.

@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use foldhash::{HashMap, HashMapExt as _};
 
-use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only};
-use crate::model::session::{Attempt, SessionResult, Status};
+use crate::ledger::part::{SessionKey, SessionPart, Sessions, facts_only, without_end};
+use crate::model::session::{Attempt, SessionResult};
 
 /// Makes logs that another log contains a part of its session, without their rows, counts and ends. Returns the new key of each session
 /// that was joined to another one. See docs/accounting.md#logs-that-contain-other-logs.
@@ -177,11 +177,7 @@ fn defer(part: &mut SessionPart, source: usize, key: &SessionKey) {
     part.session = SessionResult {
         session_id: key.1.clone(),
         runtime: Cow::Owned(key.0.clone()),
-        status: Status::Unknown,
-        error_kind: None,
-        error_message: None,
-        stop_reason: None,
-        ..facts_only(session)
+        ..without_end(facts_only(session))
     };
     part.transferred_to = Some(source);
     part.is_supplement = true;
@@ -190,7 +186,7 @@ fn defer(part: &mut SessionPart, source: usize, key: &SessionKey) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::session::{Identity, Tokens, Turn};
+    use crate::model::session::{Identity, Status, Tokens, Turn};
 
     /// Attempts, each with its first step and the number of its steps.
     type Attempts = [(u64, usize)];

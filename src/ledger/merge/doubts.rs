@@ -11,6 +11,8 @@ pub(super) struct Counted<'a> {
     pub turns: &'a [TurnRow],
     /// Its calls with their files.
     pub calls: &'a Rows<(usize, Box<ToolCall>)>,
+    /// The number of the response that made the first call.
+    pub first_caller: Option<i64>,
 }
 
 /// The rules that a session breaks.
@@ -37,7 +39,8 @@ impl Counted<'_> {
             && self.responses().nth(1).is_some()
     }
 
-    /// The main agent responded after a call, whose result it had, but no call of the session has a result.
+    /// The main agent responded after a call, whose result it had, but no call of the session has a result. The record of a response can
+    /// follow those of its own calls.
     pub fn has_no_results(&self) -> bool {
         let has_none = |call: &ToolCall| {
             call.status == CallStatus::Incomplete && call.result_bytes.get().is_none() && call.ended_at.is_none()
@@ -45,7 +48,8 @@ impl Counted<'_> {
         let (Some(first), true) = (self.calls.first(), self.calls.iter().all(|(_, call)| has_none(call))) else {
             return false;
         };
-        let is_later = |row: &TurnRow| row.source == first.0 && row.turn.line > first.1.line;
+        let is_caller = |row: &TurnRow| self.first_caller.is_some() && row.number == self.first_caller;
+        let is_later = |row: &TurnRow| row.source == first.0 && row.turn.line > first.1.line && !is_caller(row);
         self.responses().any(is_later)
     }
 
@@ -123,8 +127,14 @@ mod tests {
             ),
         ];
         for (name, session, turns, calls, expected) in cases {
-            let found = doubts(&Counted { session: &session, turns: &turns, calls: &calls.into() });
+            let found = doubts(&Counted { session: &session, turns: &turns, calls: &calls.into(), first_caller: None });
             assert_eq!(found, expected, "{name}");
+        }
+        // The count of a response, as Codex logs it after the calls that it made.
+        let turns = [TurnRow { number: Some(1), ..turn(3, 5, Grain::Turn) }];
+        for (first_caller, expected) in [(Some(1), vec![]), (Some(2), vec![Doubt::NoResults])] {
+            let calls = vec![call(1, open), call(2, open)].into();
+            assert_eq!(doubts(&Counted { session: &kept, turns: &turns, calls: &calls, first_caller }), expected);
         }
     }
 }

@@ -73,10 +73,11 @@ impl MergedSession {
     fn add_part(&mut self, part: SessionPart, known: &mut KnownRows, kind: PartKind) {
         let SessionPart { source, mut session, is_supplement, .. } = part;
         let ending = Ending::of(&session);
+        let is_same_format = self.facts.session.format == session.format;
         let has_copies = kind != PartKind::Only || !are_distinct(&session.turns);
         let turns = mem::take(&mut session.turns).into_iter();
         let turn_indexes: Vec<usize> = if has_copies {
-            turns.map(|turn| self.add_turn(source, turn, kind, known)).collect()
+            turns.map(|turn| self.add_turn(source, turn, kind, is_same_format, known)).collect()
         } else {
             self.turns = turns.map(|turn| (source, turn)).collect();
             (0..self.turns.len()).collect()
@@ -136,13 +137,25 @@ impl MergedSession {
     }
 
     /// Adds a turn, or merges it into its copy. Returns its index.
-    fn add_turn(&mut self, source: usize, turn: Box<Turn>, kind: PartKind, known: &mut KnownRows) -> usize {
+    fn add_turn(
+        &mut self,
+        source: usize,
+        turn: Box<Turn>,
+        kind: PartKind,
+        is_same_format: bool,
+        known: &mut KnownRows,
+    ) -> usize {
         let next = self.turns.len();
         let index = known.turn(source, &turn, kind, next);
         if index == next {
             self.turns.push((source, turn));
         } else {
-            merge_turn(&mut self.turns[index].1, *turn);
+            let known = &mut self.turns[index].1;
+            // A later time is that of the copy, as a fork writes it. Each format has its own moment of a response.
+            if is_same_format && known.occurred_at.zip(turn.occurred_at).is_some_and(|(known, own)| own < known) {
+                known.time_as(&turn);
+            }
+            merge_turn(known, *turn);
         }
         index
     }

@@ -31,7 +31,8 @@ impl MergedSession {
         let totals = StatedTotals::of_files(mem::take(&mut self.totals), &mut rows, &recorded);
         let verdicts = mem::take(&mut self.facts.session.verdicts);
         let is_conflict = totals.add_remainders(&mut rows, session, &self.facts.session);
-        tables.sessions.push(session_row(&mut self, &rows, &totals, is_conflict));
+        let first_caller = self.calls.first().and_then(|(_, call)| order.number(call.turn));
+        tables.sessions.push(session_row(&mut self, &rows, &totals, is_conflict, first_caller));
         add_turns(tables, rows);
         add_verdicts(tables, session, verdicts);
         self.add_other_rows(tables, session, &order);

@@ -33,6 +33,12 @@ impl SessionFacts {
         set_if_unknown(&mut known.user_turns, view.user_turns);
         set_if_unknown(&mut known.started_at, view.started_at);
         set_if_unknown(&mut known.ended_at, view.ended_at);
+        if view.status.is_end() && known.status == Status::Unknown {
+            (known.status, known.error_kind) = (view.status, view.error_kind);
+            known.error_message = view.error_message.take();
+            set_if_unknown(&mut known.stop_reason, view.stop_reason.take());
+            set_if_unknown(&mut known.exit_code, view.exit_code);
+        }
         add_constant_facts(known, view);
     }
 
@@ -225,13 +231,17 @@ impl Ending {
     }
 
     /// Of two copies of the runtime's own file, the one with the later last record decides. Of other parts, any end
-    /// outranks none, and a later success outranks an earlier error.
+    /// outranks none, a log without an end outranks one that states nothing about it, and a later success outranks an earlier error.
     fn outranks(&self, known: &Self) -> bool {
         let are_copies = self.is_main_file && known.is_main_file;
-        if are_copies && self.status != Status::Unknown && self.ended_at != known.ended_at {
+        let are_known = [self, known].iter().all(|ending| ending.status != Status::Unknown);
+        if are_copies && are_known && self.ended_at != known.ended_at {
             return self.ended_at > known.ended_at;
         }
-        let rank = |ending: &Self| (ending.status.is_end(), ending.ended_at, ending.status == Status::Success);
+        let rank = |ending: &Self| {
+            let status = ending.status;
+            (status.is_end(), status != Status::Unknown, ending.ended_at, status == Status::Success)
+        };
         rank(self) >= rank(known)
     }
 }
@@ -259,6 +269,8 @@ mod tests {
             ("the longer copy", ending(open, 2, true), ending(success, 1, true), true),
             ("the shorter copy", ending(success, 1, true), ending(open, 2, true), false),
             ("a copy without a status", ending(unknown, 2, true), ending(success, 1, true), false),
+            ("before a copy without a status", ending(open, 1, true), ending(unknown, 2, true), true),
+            ("a later view without a status", ending(unknown, 2, false), ending(open, 1, true), false),
         ];
         for (name, ending, known, expected) in cases {
             assert_eq!(ending.outranks(&known), expected, "{name}");

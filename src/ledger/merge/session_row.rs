@@ -14,13 +14,15 @@ use crate::model::session::{CallStatus, Capabilities, EventKind, FileChange, Ses
 use crate::model::tables::{Doubt, Grain, SessionRow, TurnRow, Usage, UsageReason};
 use crate::model::unknown::Unread;
 
-/// Makes the row of a session. `turns` are its rows in the ledger; `is_conflict`: the totals contradict them. A counter
-/// of what the format cannot show is NULL: see docs/accounting.md#invariants.
+/// Makes the row of a session. `turns` are its rows in the ledger; `is_conflict`: the totals contradict them;
+/// `first_caller`: the number of the response that made the first call. A counter of what the format cannot show is NULL: see
+/// docs/accounting.md#invariants.
 pub(super) fn session_row(
     merged: &mut MergedSession,
     turns: &[TurnRow],
     totals: &StatedTotals,
     is_conflict: bool,
+    first_caller: Option<i64>,
 ) -> SessionRow {
     let has_incomplete_subagent = merged.facts.has_incomplete_subagent();
     let mut session = mem::take(&mut merged.facts.session);
@@ -48,7 +50,7 @@ pub(super) fn session_row(
     let models: BTreeSet<Symbol> = turns.iter().filter_map(|row| row.turn.model.clone()).collect();
     let time_between = || session.ended_at?.duration_since(session.started_at?);
     let (usage, usage_reason) = usage(&session, turns, tokens, totals, is_conflict);
-    let counted = Counted { session: &session, turns, calls: &merged.calls };
+    let counted = Counted { session: &session, turns, calls: &merged.calls, first_caller };
     let (doubts, has_no_results) = (doubts(&counted), counted.has_no_results());
     // A counter in doubt is unknown, not 0.
     let unless = |is_in_doubt: bool, count: Option<i64>| count.filter(|count| *count > 0 || !is_in_doubt);

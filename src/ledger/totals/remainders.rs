@@ -12,11 +12,13 @@ use crate::model::session::{Cost, NEGLIGIBLE_USD, SessionResult, Tokens, Turn};
 use crate::model::tables::{Grain, TurnRow};
 
 impl StatedTotals {
-    /// Whether there is a total of tokens that covers all agents, and no response after the last one.
+    /// Whether there is a total of tokens that covers all agents, and no response after the last one. A total of 0, or without input or
+    /// output, covers nothing.
     pub(in crate::ledger) fn cover_all(&self, session: &SessionResult, turns: &[TurnRow]) -> bool {
+        let is_whole = |tokens: Tokens| tokens.input.is_some() && tokens.output.is_some() && tokens.total() > Some(0);
         !self.is_sum_of_counts
             && !self.is_minimum
-            && self.models.values().any(|sum| sum.all.total.tokens.total().is_some())
+            && self.models.values().any(|sum| is_whole(sum.all.total.tokens))
             && (self.covers_subagents || session.subagents.is_empty())
             && turns.iter().all(|row| row.grain == Grain::Session || self.places.cover(row))
     }
