@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use agentlogs::store::archive::Archive;
 
@@ -15,14 +15,19 @@ struct Ended {
     stderr: String,
 }
 
-/// Runs `agentlogs ingest` in a directory, with this as its standard input, into `archive` there.
-fn ingest(directory: &Path, args: &[&str], input: &[u8]) -> Ended {
+/// Runs a command in a directory, with this as its standard input.
+fn run(directory: &Path, args: &[&str], input: &[u8]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-    command.arg("ingest").args(args).args(["--archive", "archive"]).current_dir(directory);
-    let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    command.args(args).current_dir(directory).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     // A command that does not read it closes the pipe.
     let _ = child.stdin.take().unwrap().write_all(input);
-    let output = child.wait_with_output().unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// Runs `agentlogs ingest` in a directory, with this as its standard input, into `archive` there.
+fn ingest(directory: &Path, args: &[&str], input: &[u8]) -> Ended {
+    let output = run(directory, &[&["ingest", "--archive", "archive"], args].concat(), input);
     assert!(output.stdout.is_empty());
     Ended { status: output.status.code(), stderr: String::from_utf8(output.stderr).unwrap() }
 }
@@ -131,15 +136,75 @@ fn an_empty_list_of_paths_is_named() {
 fn commands_read_logs_from_standard_input() {
     let directory = tempfile::tempdir().unwrap();
     for args in [&["report", "sessions", "--format", "csv", "--logs", "-"][..], &["inspect", "-"]] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_agentlogs"));
-        command.args(args).current_dir(directory.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(&sample("drover-events/quota.jsonl")).unwrap();
-        let output = child.wait_with_output().unwrap();
+        let output = run(directory.path(), args, &sample("drover-events/quota.jsonl"));
         let stdout = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && stdout.contains("drover"), "{args:?}: {stdout}");
     }
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+/// What other programs print is imported without a file: `gh pr list --json … | agentlogs git import -`.
+#[test]
+fn imports_read_standard_input_and_pipes() {
+    let directory = tempfile::tempdir().unwrap();
+    ingest(directory.path(), &["-"], &sample("drover-events/quota.jsonl"));
+    // Its later lines are damaged.
+    let bill = fs::read_to_string(root().join("tests/bill/openai-usage.csv")).unwrap();
+    let bill = bill.lines().take(3).collect::<Vec<_>>().join("\n");
+    let requests = br#"[{"number": 7, "url": "https://github.com/a/b/pull/7", "state": "OPEN"}]"#;
+    let prices = b"[[models]]\nmodel = \"own\"\nprices = [{ input = 1, output = 2 }]\n";
+    // The device of standard input is a pipe, as that of `<(gh pr list …)`.
+    let names = if cfg!(unix) { &["-", "/dev/stdin"][..] } else { &["-"] };
+    for name in names {
+        let answered = |command: &[&str], input: &[u8]| {
+            let output = run(directory.path(), &[command, &[*name, "--archive", "archive"]].concat(), input);
+            let [stdout, stderr] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
+            assert_eq!(output.status.code(), Some(0), "{command:?} {name}: {stderr}");
+            stdout + &stderr
+        };
+        assert!(answered(&["bill"], bill.as_bytes()).contains("on the bill are explained"));
+        assert!(answered(&["git", "import"], requests).contains("1 pull request: 1 open"));
+        assert!(answered(&["prices", "import"], prices).contains(&format!("1 model from {name}, ")));
+        assert!(answered(&["query", "--file"], b"SELECT count(*) AS n FROM pull_requests").contains('1'));
+        // A second import replaces the same verdicts, not those of another one.
+        for (passed, imported) in [("yes", 1), ("no", 2), ("yes", 2)] {
+            let verdicts = format!("session_id,passed\nnowhere,{passed}\n");
+            let answer = answered(&["verdicts", "import"], verdicts.as_bytes());
+            assert!(answer.contains("imported 1 verdict from 1 file"), "{answer}");
+            let kept = paths(directory.path()).into_iter().filter(|path| path.starts_with("verdicts:-#")).count();
+            assert!(kept == imported || *name != "-", "{kept} {passed}");
+        }
+    }
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let directory = tempfile::tempdir().unwrap();
+    for args in [
+        &["git", "import", "-", "-"][..],
+        &["verdicts", "import", "-", "-"],
+        &["bill", "-", "-"],
+        &["bill", "-", "--logs", "-"],
+        &["query", "--file", "-", "--logs", "-"],
+        &["report", "cost", "--svg", "-", "--chart"],
+        &["report", "cost", "--svg", "-", "--format", "json"],
+    ] {
+        let output = run(directory.path(), args, b"[]");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args:?}: {stderr}");
+        assert!(stderr.contains("standard input") || stderr.contains("standard output"), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_chart_is_written_to_standard_output() {
+    let directory = tempfile::tempdir().unwrap();
+    ingest(directory.path(), &["-"], &sample("drover-events/quota.jsonl"));
+    let args = ["report", "tokens", "--by", "runtime", "--svg", "-", "--archive", "archive"];
+    let output = run(directory.path(), &args, b"");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stdout.starts_with("<svg") && stdout.trim_end().ends_with("</svg>"), "{stdout}");
+    assert!(!directory.path().join("-").exists());
 }
 
 #[test]

@@ -9,6 +9,7 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 
 use super::present::is_share;
 use super::reports::{Answer, CostBasis, Error, Frames, LeftOut, Options, REPORTS, Report, Scope, find};
+use crate::store::frames::sessions;
 use crate::store::query::near;
 
 /// Which values a bound permits.
@@ -159,11 +160,12 @@ pub enum WrongMeasure {
     NoPercentage(String),
 }
 
-/// Measures that an own report computes: earlier ones count only the sessions with responses or calls.
-const OF_OWN_REPORT: &[(&str, &str)] = &[("sessions", "sessions")];
+/// Measures that an own report computes: earlier ones count only the sessions with responses or calls, and the calls of responses.
+const OF_OWN_REPORT: &[(&str, &str)] = &[("sessions", "sessions"), (sessions::TOOL_CALLS, "sessions")];
 
 impl MeasureBound {
-    /// A bound of `MEASURE`, as the first report that has it computes it, or of `REPORT.MEASURE`. `sessions` is that of `report sessions`.
+    /// A bound of `MEASURE`, as the first report that has it computes it, or of `REPORT.MEASURE`. `sessions` and
+    /// `tool_calls` are those of `report sessions`.
     ///
     /// # Errors
     /// When there is no such measure, it is not an amount, or the bound is not possible for it.

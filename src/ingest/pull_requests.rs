@@ -10,7 +10,7 @@ use crate::adapters::shared::repository::of_remote;
 use crate::base::byte_order_mark::without_mark;
 use crate::base::time::Time;
 use crate::ingest::privacy::redacted;
-use crate::input::open::{Limit, open};
+use crate::input::open::{Limit, open_named};
 use crate::model::repository::{PullRequestRow, PullRequestState};
 
 /// The pull requests of a file.
@@ -74,13 +74,13 @@ struct Review {
     state: Option<String>,
 }
 
-/// Reads a file.
+/// Reads a file, a pipe, or standard input for the path `-`.
 ///
 /// # Errors
 /// When it cannot be read, is not JSON, or contains no pull request.
 pub fn read(path: &Path) -> Result<PullRequests, String> {
     let named = |error: String| format!("{}: {error}", path.display());
-    let bytes = open(path, Limit::Usual).map_err(|error| named(error.to_string()))?;
+    let (bytes, _) = open_named(path, Limit::Usual).map_err(|error| named(error.to_string()))?;
     let found = parse(&bytes).map_err(named)?;
     if found.rows.is_empty() && found.problems.is_empty() {
         return Err(named("it contains no pull requests".to_owned()));

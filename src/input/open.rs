@@ -2,12 +2,13 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::buffer::{self, Buffer};
 use super::content::Bytes;
 use super::decompress::read_stream;
 use super::mapped::Mapped;
+use crate::model::source::STDIN;
 
 pub use super::buffer::drop_buffers;
 pub use super::content::{Compression, FileContent};
@@ -60,6 +61,23 @@ pub fn open_stream(path: &Path, limit: Limit) -> io::Result<FileContent<'static>
 /// When it cannot be read, or contains more than the limit.
 pub fn open_stdin(limit: Limit) -> io::Result<FileContent<'static>> {
     read_stream(io::stdin().lock(), limit)
+}
+
+/// Opens what a command line names: a file, a pipe as of `<(COMMAND)`, or `-`, which is standard input. Returns also the real path of
+/// a file.
+///
+/// # Errors
+/// When it cannot be opened or read, or contains more than the limit.
+pub fn open_named(path: &Path, limit: Limit) -> io::Result<(FileContent<'static>, Option<PathBuf>)> {
+    if path.as_os_str() == STDIN {
+        return Ok((open_stdin(limit)?, None));
+    }
+    let metadata = path.metadata()?;
+    if !metadata.is_file() && !metadata.is_dir() {
+        return Ok((open_stream(path, limit)?, None));
+    }
+    let real = dunce::canonicalize(path)?;
+    Ok((open(&real, limit)?, Some(real)))
 }
 
 /// Opens a regular file. It does not wait for the writer of a pipe that took the place of a file.

@@ -60,7 +60,7 @@ impl ReportPane {
         let rows = in_local_time(&rows, look.now.time_zone())?;
         let (dimensions, more) = (answer.dimensions, answer.more);
         let judged = answer.judged.and_then(Judged::stated);
-        let notes = [answer.left_out.stated("row", "time"), judged, bound.sentence(look.currency)];
+        let notes = [answer.left_out.stated("row", "time", look.currency), judged, bound.sentence(look.currency)];
         let notes = notes.into_iter().flatten().collect();
         Ok(Self { question, rows, dimensions, has_total: total.is_some(), more, values, notes })
     }

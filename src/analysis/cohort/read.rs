@@ -3,7 +3,9 @@
 use polars::prelude::*;
 
 use crate::analysis::outcomes::frame::{Trial, all_trials, judged};
-use crate::analysis::rows::{CostBasis, Frames, Judged, KEY, Key, ReportRows, Sessions, Unjudged, calls_with_result};
+use crate::analysis::rows::{
+    CostBasis, Frames, Judged, KEY, Key, ReportRows, Sessions, Unjudged, calls_with_result, of_partitions,
+};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope};
 use crate::store::frames::{sessions, tool_calls, verdicts};
 
@@ -27,8 +29,10 @@ impl ReportRows for CohortSessions {
     }
 
     fn frame(&self, tables: &Frames) -> PolarsResult<LazyFrame> {
-        let results =
-            tables.table(tool_calls::TABLE).group_by(KEY.map(col)).agg([calls_with_result().alias(CALLS_WITH_RESULT)]);
+        let results = of_partitions(tables, |partition| {
+            let calls = partition.table(tool_calls::TABLE).group_by(KEY.map(col));
+            calls.agg([calls_with_result().alias(CALLS_WITH_RESULT)]).collect()
+        })?;
         let rows = Sessions.frame(tables)?.join(results, KEY.map(col), KEY.map(col), JoinType::Left.into());
         Ok(rows.with_column(coalesce(&[col(CALLS_WITH_RESULT), col(sessions::TOOL_CALLS)]).alias(CALLS_WITH_RESULT)))
     }

@@ -19,6 +19,7 @@ use super::table::Table;
 use super::timelines::Timelines;
 use super::vocabulary::Vocabulary;
 use crate::analysis::outcomes::frame::Trial;
+use crate::analysis::present::Currency;
 use crate::analysis::reports::cells;
 use crate::analysis::reports::{self, CostBasis, Error, Frames, Scope};
 use crate::prices::Catalog;
@@ -137,7 +138,7 @@ struct LeftOut {
 pub fn page(tables: &Frames, scope: &Scope, cost: CostBasis, mut about: About) -> Result<Page, Error> {
     let catalog = about.catalog.as_deref().unwrap_or_else(|| Catalog::built_in());
     let cells = cells::cells(tables, scope, cost, catalog)?;
-    about.filters.extend(cells.left_out.stated("row", "time"));
+    about.filters.extend(cells.left_out.stated("row", "time", Currency::default()));
     let all = Sessions::read(&cells.sessions)?;
     let selection = Selection::new(&all, [&cells.turns, &cells.tools, &cells.troubles])?;
     let sums = Sums::new(&cells.turns, &all, &selection)?;

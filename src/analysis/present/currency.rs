@@ -21,11 +21,13 @@ impl Default for Currency {
 }
 
 impl Currency {
-    /// A currency by its code of three capital letters. `None` if the code has another form, or the rate is not above 0.
+    /// A currency by its code of three capital letters. `None` if the code has another form, or the rate is not above 0, or not 1 for the
+    /// US dollar.
     pub fn new(code: &str, rate: f64) -> Option<Self> {
         let code: [u8; 3] = code.as_bytes().try_into().ok()?;
         let is_valid = code.iter().all(u8::is_ascii_uppercase) && rate.is_finite() && rate > 0.0;
-        is_valid.then_some(Self { code, rate })
+        let currency = Self { code, rate };
+        (is_valid && (currency == Self::default() || code != Self::default().code)).then_some(currency)
     }
 
     /// Its code, such as `EUR`.
@@ -105,7 +107,7 @@ mod tests {
         ] {
             assert_eq!([dollar.amount(amount), euro.amount(amount)], [in_dollars, in_euros]);
         }
-        for (code, rate) in [("euro", 1.0), ("eur", 1.0), ("EUR", 0.0), ("EUR", f64::NAN), ("", 1.0)] {
+        for (code, rate) in [("euro", 1.0), ("eur", 1.0), ("EUR", 0.0), ("EUR", f64::NAN), ("USD", 2.0), ("", 1.0)] {
             assert_eq!(Currency::new(code, rate), None);
         }
     }

@@ -53,4 +53,4 @@ pub use render::render;
 pub use shorten::{both_ends, path_end};
 pub use structure::structure;
 pub use style::{Format, ReportStyle, Roles, Screen, TableStyle};
-pub use value::{exact_dollars, is_share, measured};
+pub use value::{exact_amount, is_share, measured};

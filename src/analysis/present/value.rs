@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use polars::prelude::*;
 
-use super::currency::is_money;
+use super::currency::{Currency, is_money};
 use super::escape::{formula_safe, harmless_json, visible};
 use super::number::{LEAST, fixed, grouped, is_tiny, significant_places};
 use super::style::ReportStyle;
@@ -126,9 +126,10 @@ pub fn measured(name: &str, value: f64) -> String {
     Value::measured(name, value).display_in_report(name)
 }
 
-/// An exact amount in US dollars, in the digits of reports: `$1,095.3198`.
-pub fn exact_dollars(cost_usd: f64) -> String {
-    format!("${}", measured(sessions::COST_USD, cost_usd))
+/// An exact amount of US dollars in a currency, in the digits of reports: `$1,095.3198`, or `1,007.6943 EUR`.
+pub fn exact_amount(dollars: f64, currency: Currency) -> String {
+    let amount = measured(sessions::COST_USD, dollars * currency.rate);
+    if currency.is_other() { format!("{amount} {}", currency.code()) } else { format!("${amount}") }
 }
 
 /// Whether the values of a column are shares of something: its name contains the word, as `hit_rate_within_5min` does, and does not end

@@ -7,7 +7,7 @@ use super::listing::listed;
 use super::options::Options;
 use super::spec::List;
 use crate::analysis::limits::{Rates, Window, windows_of};
-use crate::analysis::present::Roles;
+use crate::analysis::present::{Currency, Roles};
 use crate::analysis::rows::measure::{Measure, max};
 use crate::analysis::rows::{Frames, round};
 use crate::analysis::selection::{Error, LeftOut, Undated};
@@ -84,8 +84,8 @@ impl List for Limits {
         false
     }
 
-    fn stated(&self, left_out: &LeftOut) -> Option<String> {
-        Some(format!("{}: no window contains them", left_out.stated("row", "time")?))
+    fn stated(&self, left_out: &LeftOut, currency: Currency) -> Option<String> {
+        Some(format!("{}: no window contains them", left_out.stated("row", "time", currency)?))
     }
 
     fn needs(&self, options: &Options) -> Option<String> {

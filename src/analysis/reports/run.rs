@@ -8,7 +8,7 @@ use super::lower_bound::Spending;
 use super::options::Options;
 use super::spec::{Body, Groups, List, Report};
 use super::tree;
-use crate::analysis::present::Roles;
+use crate::analysis::present::{Currency, Roles};
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{Frames, Unjudged, Within};
 use crate::analysis::selection::{DIMENSIONS, Dimension, Error, LeftOut, names, tables_of_dimension};
@@ -166,9 +166,12 @@ impl Report {
         self.list().is_none_or(List::takes_undated)
     }
 
-    /// A sentence about rows without a time, if it cannot include them.
-    pub fn stated(&self, left_out: &LeftOut) -> Option<String> {
-        self.list()?.stated(left_out)
+    /// A sentence about the rows without a time that it leaves out.
+    pub fn stated(&self, left_out: &LeftOut, currency: Currency) -> Option<String> {
+        match self.list().filter(|list| !list.takes_undated()) {
+            Some(list) => list.stated(left_out, currency),
+            None => left_out.stated("row", "time", currency),
+        }
     }
 
     /// What it needs for a row, where that is more than a session.

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use super::answer::Answer;
 use super::options::Options;
-use crate::analysis::present::Roles;
+use crate::analysis::present::{Currency, Roles};
 use crate::analysis::rows::measure::Measure;
 use crate::analysis::rows::{Frames, ReportRows, Top};
 use crate::analysis::selection::{Error, LeftOut};
@@ -77,7 +77,7 @@ pub(super) trait List: Debug + Sync {
     }
 
     /// A sentence about rows without a time, if the list cannot include them.
-    fn stated(&self, _left_out: &LeftOut) -> Option<String> {
+    fn stated(&self, _left_out: &LeftOut, _currency: Currency) -> Option<String> {
         None
     }
 

@@ -13,7 +13,7 @@ use crate::analysis::cohort::groups::{Groups, Values};
 use crate::analysis::cohort::means::MEANS;
 use crate::analysis::cohort::read::{Cohort, CohortSessions, TABLES as OF_COHORTS};
 use crate::analysis::outcomes::statistics::mean;
-use crate::analysis::present::Roles;
+use crate::analysis::present::{Currency, Roles};
 use crate::analysis::rows::{Frames, KEY, Key, ReportRows as _, Sessions, round};
 use crate::analysis::selection::{Error, Grouping, LeftOut, Scope, Undated};
 use crate::store::frames::{sessions, time_type, turns};
@@ -40,12 +40,16 @@ impl List for Trends {
         Sessions.has(column)
     }
 
+    fn has_cost(&self) -> bool {
+        true
+    }
+
     fn takes_undated(&self) -> bool {
         false
     }
 
-    fn stated(&self, left_out: &LeftOut) -> Option<String> {
-        Some(format!("{}: a trend needs the times of its sessions", left_out.stated("session", "start")?))
+    fn stated(&self, left_out: &LeftOut, currency: Currency) -> Option<String> {
+        Some(format!("{}: a trend needs the times of its sessions", left_out.stated("session", "start", currency)?))
     }
 
     fn needs(&self, _options: &Options) -> Option<String> {

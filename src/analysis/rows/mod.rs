@@ -43,7 +43,7 @@ pub use cost::CostBasis;
 pub(super) use cost::IS_UNPRICED;
 pub use measure::Measure;
 pub(super) use numbers::newest_first;
-pub(super) use partitions::{Find, SessionRows, for_sessions, take};
+pub(super) use partitions::{Find, SessionRows, for_sessions, of_partitions, take};
 pub use pattern::PatternTooLong;
 pub(super) use pattern::{SEPARATOR, escaped, has_entry, matches};
 pub use projects::ProjectNames;

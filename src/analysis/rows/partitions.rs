@@ -79,6 +79,15 @@ pub(in crate::analysis) fn for_sessions<R: SessionRows>(
     concat(frames, UnionArgs::default())
 }
 
+/// The rows that `read` has of each partition, together: of groups of the rows of sessions, only some partitions are in memory at a time.
+pub(in crate::analysis) fn of_partitions(
+    tables: &Frames,
+    read: impl Fn(&Frames) -> PolarsResult<DataFrame> + Sync,
+) -> PolarsResult<LazyFrame> {
+    let frames = in_parallel(tables.partitions(), |partition| Ok(read(partition)?.lazy()))?;
+    concat(frames, UnionArgs::default())
+}
+
 /// The tables without partitions that end before these sessions start, where their starts are known.
 fn recent(of_sessions: &DataFrame, tables: &Frames) -> PolarsResult<Frames> {
     let Ok(starts) = of_sessions.column(sessions::STARTED_AT) else { return Ok(tables.clone()) };

@@ -18,7 +18,8 @@ const SIGNS: [&str; 3] = ["…", "...", "~"];
 
 /// The beginning of an id that may be cut at its end, as in `01a1f9…`.
 pub(in crate::analysis) fn beginning_of_id(text: &str) -> &str {
-    SIGNS.iter().find_map(|sign| text.strip_suffix(sign)).unwrap_or(text)
+    let cut = SIGNS.iter().find_map(|sign| text.strip_suffix(sign));
+    cut.filter(|beginning| !beginning.is_empty()).unwrap_or(text)
 }
 
 /// The beginning and the end of a shortened id: `swebench…10920`.
@@ -30,4 +31,17 @@ pub(in crate::analysis) fn both_ends_of_id(text: &str) -> Option<(&str, &str)> {
 /// The number of distinct sessions whose rows fulfil a condition.
 pub(in crate::analysis) fn distinct_sessions(condition: Expr) -> Expr {
     col(SESSION_KEY).filter(condition).n_unique().cast(DataType::Int64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_alone_is_no_beginning() {
+        for (text, expected) in [("01a1f9…", "01a1f9"), ("01a1...", "01a1"), ("01~", "01"), ("~", "~"), ("…", "…")]
+        {
+            assert_eq!(beginning_of_id(text), expected);
+        }
+    }
 }

@@ -22,7 +22,7 @@ Examples:
   agentlogs bill activity.csv --key ci --min-explained 95
   agentlogs bill focus.csv --by project,model --format json")]
 pub struct Bill {
-    /// The files of the bill
+    /// The files of the bill; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// By what both sides are grouped [default: day,model, as far as the bill states them]

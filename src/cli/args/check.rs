@@ -14,7 +14,7 @@ use super::shared::{DataSource, Printed};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 MEASURE is a column of a report, such as cost_usd, total_tokens, sessions or error_rate. The first report that has it computes it, \
-in the order of `agentlogs report --help`; REPORT.MEASURE names another one. sessions is that of report sessions. Rates and shares \
+in the order of `agentlogs report --help`; REPORT.MEASURE names another one. sessions and tool_calls are those of report sessions. Rates and shares \
 are between 0 and 1: 0.1 and 10% are the same bound.
 
 Examples:

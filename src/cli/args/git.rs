@@ -40,11 +40,11 @@ pub struct GitScan {
 #[command(after_help = "\
 Examples:
   gh pr list --state all --limit 1000 --json number,url,title,state,author,headRefName,baseRefName,createdAt,mergedAt,closedAt,\
-mergeCommit,commits,reviews,additions,deletions > requests.json
-  agentlogs git import requests.json
-  glab mr list --all --output json > requests.json && agentlogs git import requests.json")]
+mergeCommit,commits,reviews,additions,deletions | agentlogs git import -
+  glab mr list --all --output json | agentlogs git import -
+  agentlogs git import requests.json")]
 pub struct GitImport {
-    /// Files of JSON
+    /// Files of JSON; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

@@ -45,7 +45,7 @@ pub enum Prices {
     /// file as described in docs/prices.md. Imported prices have precedence over the built-in ones. An import replaces earlier
     /// imported prices of the same models.
     Import {
-        /// The price table
+        /// The price table; - is standard input
         #[arg(required_unless_present = "clear")]
         file: Option<PathBuf>,
         /// Remove all prices that were imported before

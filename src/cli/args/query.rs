@@ -32,7 +32,7 @@ pub struct Query {
     /// SQL, the name of a built-in query, or - for SQL on standard input. Without it, a terminal shows a prompt
     #[arg(required_unless_present_any = needed_without(), value_name = "SQL|NAME", allow_hyphen_values = true)]
     pub sql: Option<String>,
-    /// Read the SQL from a file
+    /// Read the SQL from a file; - is standard input
     #[arg(short, long, value_name = "FILE", conflicts_with = "sql")]
     pub file: Option<PathBuf>,
     /// List the built-in queries

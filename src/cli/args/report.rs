@@ -51,7 +51,7 @@ pub struct Report {
     /// Print a chart instead of a table: columns if time is a dimension, else bars. It shows the column of --sort, or the first
     #[arg(long, conflicts_with = "format")]
     pub chart: bool,
-    /// Write the chart to an SVG file
+    /// Write the chart to an SVG file, besides the table; - is standard output, without the table
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     #[command(flatten)]

@@ -25,7 +25,7 @@ Examples:
   agentlogs verdicts import report.json --label run=2026-11-20
   agentlogs verdicts import jobs/nightly --format json")]
 pub struct Import {
-    /// Files of verdicts, or directories, tar and zip archives with results of trials
+    /// Files of verdicts, or directories, tar and zip archives with results of trials. - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// The session of verdicts that name none

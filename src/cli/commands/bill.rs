@@ -8,7 +8,7 @@ use agentlogs::analysis::reports::{Scope, for_people};
 use agentlogs::ingest::bill_files::{BillFile, BillLine, read};
 
 use super::output::{Layout, complain, numbers, print, say, state_currency};
-use super::resolve::{report_error, scope, state_unmatched_turns};
+use super::resolve::{check_standard_input, report_error, scope, state_unmatched_turns};
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
 use crate::cli::args::{self, BillBy};
@@ -19,6 +19,7 @@ const MAX_PROBLEMS: usize = 5;
 
 pub fn run(args: args::Bill, settings: &Settings) -> anyhow::Result<Outcome> {
     check(&args)?;
+    check_standard_input(args.files.iter().chain(&args.source.logs))?;
     let (lines, mut outcome) = read_files(&args);
     if lines.is_empty() {
         return Ok(Outcome::NotAllDone);
@@ -170,7 +171,7 @@ fn state(bill: &Bill, currency: Currency) {
         let responses = counted(bill.of_others.responses, "response");
         complain(format_args!("{responses}{cost} of other providers than the bill's are not compared"));
     }
-    if let Some(sentence) = bill.left_out.stated("row", "time") {
+    if let Some(sentence) = bill.left_out.stated("row", "time", currency) {
         complain(format_args!("{sentence}: a bill has days"));
     }
     if bill.outside > 0 {

@@ -1,16 +1,13 @@
 //! `agentlogs dashboard`: writes the archive as one HTML file.
 
-use std::io::{self, Write};
-use std::path::Path;
 use std::sync::Arc;
 
 use agentlogs::analysis::dashboard::{About, Page, page};
-use agentlogs::analysis::export::{Access, write_file};
+use agentlogs::analysis::export::Access;
 use agentlogs::analysis::present::{Currency, counted, grouped, human};
-use anyhow::Context;
 
 use super::Outcome;
-use super::output::say;
+use super::output::{say, write_page};
 use super::resolve::{report_error, scope, state_empty, state_left_out};
 use super::source::{catalog, some_tables};
 use crate::cli::args::{Dashboard, Filters};
@@ -22,20 +19,14 @@ pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
     let about = About { filters: filters(&args.filters), prices: opened.priced_with(), catalog };
     let scope = scope(args.filters, settings);
     let page = page(&opened.frames, &scope, args.cost.into(), about).map_err(report_error)?;
-    if args.out == Path::new("-") {
-        io::stdout().lock().write_all(page.html.as_bytes())?;
-    } else {
-        let access = Access::of(&opened.frames)?;
-        let written = write_file(&args.out, access, |out| out.write_all(page.html.as_bytes()));
-        written.with_context(|| args.out.display().to_string())?;
-    }
+    write_page(&args.out, Access::of(&opened.frames)?, &page.html)?;
     let (sessions, named, timelines) =
         (counted(page.sessions, "session"), grouped(page.named), grouped(page.timelines));
     let listed = if page.named < page.sessions { format!(", {named} of them listed") } else { String::new() };
     let size = human("bytes", page.html.len() as f64, Currency::default());
     let name = args.out.display();
     say(&format!("{name}: {size}, {sessions}{listed}, {timelines} with a timeline"));
-    state_left_out("", &page.left_out, "row", "time");
+    state_left_out("", &page.left_out, "row", "time", Currency::default());
     if page.sessions == 0 {
         state_empty("", &opened, &scope);
     }

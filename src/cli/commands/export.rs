@@ -79,7 +79,7 @@ impl Selected {
         if !is_everything {
             let (kept, left_out) = in_scope(&tables, &scope).map_err(report_error)?;
             tables = kept;
-            state_left_out("", &left_out, "session", "start");
+            state_left_out("", &left_out, "session", "start", Currency::default());
             state_empty("", &opened, &scope);
             state_other_users(&opened, &scope);
         }
@@ -218,7 +218,7 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
         let what = format!("{} of the ledger with {}", counted(rows, "row"), counted(tokens, "token"));
         complain(format_args!("not in the file, as the cost is unknown: {what}"));
     }
-    if let Some(sentence) = focus.left_out.stated("row", "time") {
+    if let Some(sentence) = focus.left_out.stated("row", "time", Currency::default()) {
         complain(format_args!("{sentence}: a charge has a day"));
     }
     // The file has US dollars.
@@ -235,7 +235,7 @@ fn write_evidence(args: Export, settings: &Settings) -> anyhow::Result<Outcome> 
     let (texts, access) =
         if args.with_text { (Texts::OfLogs, Access::Owner) } else { (Texts::OfArchive, Access::of(&opened.frames)?) };
     let (pack, left_out) = Pack::read(&opened.frames, &scope, texts).map_err(report_error)?;
-    state_left_out("", &left_out, "session", "start");
+    state_left_out("", &left_out, "session", "start", Currency::default());
     state_empty("", &opened, &scope);
     create(&args.directory)?;
     let write_to = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {

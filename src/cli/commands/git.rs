@@ -17,6 +17,7 @@ use anyhow::Context;
 
 use super::Outcome;
 use super::output::{complain, say};
+use super::resolve::check_standard_input;
 use super::source::some_tables;
 use crate::cli::args::{ArchiveDirectory, DataSource, Git, GitImport, GitScan};
 use crate::cli::settings::Settings;
@@ -164,6 +165,7 @@ fn of_sessions(archive: ArchiveDirectory, settings: &Settings) -> anyhow::Result
 }
 
 fn import(args: GitImport, settings: &Settings) -> anyhow::Result<Outcome> {
+    check_standard_input(&args.files)?;
     let archive = settings.archive(args.archive.archive)?;
     let mut outcome = Outcome::Done;
     let mut rows: Vec<PullRequestRow> = Vec::new();

@@ -2,10 +2,13 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
+use agentlogs::analysis::export::{Access, write_file};
 use agentlogs::analysis::present::{self, Currency, Numbers, ReportStyle, Roles, TableStyle, counted};
 use agentlogs::base::byte_order_mark::BYTE_ORDER_MARK;
+use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use polars::prelude::DataFrame;
 
@@ -188,6 +191,21 @@ pub fn print(frame: &DataFrame, printed: args::Printed, layout: Layout<'_>) -> a
         _ => {}
     }
     Ok(())
+}
+
+/// The path by which a command line names standard output.
+pub const STDOUT: &str = "-";
+
+/// Writes a page or a picture to a file, or to standard output.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_page(path: &Path, access: Access, text: &str) -> anyhow::Result<()> {
+    if path.as_os_str() == STDOUT {
+        return Ok(io::stdout().lock().write_all(text.as_bytes())?);
+    }
+    let written = write_file(path, access, |out| out.write_all(text.as_bytes()));
+    written.with_context(|| path.display().to_string())
 }
 
 /// Prints in one line how many rows and which columns a terminal does not show.

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agentlogs::analysis::present::{Roles, are, counted, exact_dollars, grouped};
+use agentlogs::analysis::present::{Currency, Roles, are, counted, exact_amount, grouped};
 use agentlogs::analysis::reports::{Error, similar_models};
 use agentlogs::analysis::show::find;
 use agentlogs::base::time::{Day, Time};
+use agentlogs::input::open::{Limit, open_named};
 use agentlogs::prices::{Catalog, Entry, Period, Rates, Table};
 use agentlogs::store::archive::Archive;
 use agentlogs::store::frames::{self, sessions, turns};
@@ -179,7 +180,7 @@ fn import(archive: &Archive, file: Option<&Path>, clear: bool) -> anyhow::Result
     let writer = archive.write()?;
     let mut entries = if clear { Vec::new() } else { archive.own_prices()? };
     if let Some(path) = file {
-        let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+        let (bytes, _) = open_named(path, Limit::Usual).with_context(|| path.display().to_string())?;
         let table = Table::parse(&bytes, today()).with_context(|| path.display().to_string())?;
         let key = |entry: &Entry| (entry.provider.clone(), entry.model.clone());
         let replaced: BTreeSet<_> = table.entries.iter().map(key).collect();
@@ -198,6 +199,11 @@ fn import(archive: &Archive, file: Option<&Path>, clear: bool) -> anyhow::Result
     let catalog = Catalog::built_in().under(entries.clone());
     writer.write_own_prices(&Table { kind: agentlogs::prices::TableKind::JsonLines, entries, skipped: 0 })?;
     let cost = writer.commit()?.sums.cost_usd.unwrap_or_default();
-    say(&format!("{} now costs {}; {}", archive.directory().display(), exact_dollars(cost), about(&catalog)));
+    say(&format!(
+        "{} now costs {}; {}",
+        archive.directory().display(),
+        exact_amount(cost, Currency::default()),
+        about(&catalog)
+    ));
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `agentlogs query`: runs SQL from the command line, a file or stdin, or a built-in query.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
+use std::path::Path;
 
 use agentlogs::model::source::STDIN;
 use anyhow::Context;
@@ -10,7 +11,7 @@ use super::output::{WITH_ABOUT, print};
 use super::source::tables;
 use super::sql::{Named, QUERIES, answer, sql_of, unknown};
 use super::{Outcome, WrongCommandLine, query_prompt};
-use crate::cli::args::{self, Query};
+use crate::cli::args::{self, DataSource, Query};
 use crate::cli::settings::Settings;
 use crate::cli::terminal;
 
@@ -25,12 +26,8 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
         return query_prompt::run(args.source, args.printed, settings);
     }
     let sql = match (args.sql.as_deref(), &args.file) {
-        (_, Some(path)) => std::fs::read_to_string(path).with_context(|| path.display().to_string())?,
-        (Some("-"), None) if args.source.logs.iter().any(|path| path.as_os_str() == STDIN) => {
-            let message = "standard input cannot be both the SQL and a log of --logs";
-            return Err(WrongCommandLine(message.to_owned()).into());
-        }
-        (Some("-"), None) => io::read_to_string(io::stdin().take(1 << 24)).context("stdin")?,
+        (Some("-"), None) => read_sql(Path::new("-"), &args.source)?,
+        (_, Some(path)) => read_sql(path, &args.source)?,
         // A comment begins with two dashes; everything else that begins with one is an option that does not exist.
         (Some(sql), None) if sql.starts_with('-') && !sql.starts_with("-- ") && !sql.starts_with("--\n") => {
             let option = sql.split(['=', ' ']).next().unwrap_or_default();
@@ -45,6 +42,16 @@ pub fn run(args: Query, settings: &Settings) -> anyhow::Result<Outcome> {
     let opened = tables(args.source, settings)?;
     answer(opened.frames.clone(), &sql, args.printed)?;
     Ok(Outcome::Done)
+}
+
+/// Reads SQL from a file, or from standard input for the path `-`.
+fn read_sql(path: &Path, source: &DataSource) -> anyhow::Result<String> {
+    if path.as_os_str() == STDIN && source.logs.iter().any(|log| log.as_os_str() == STDIN) {
+        let message = "standard input cannot be both the SQL and a log of --logs";
+        return Err(WrongCommandLine(message.to_owned()).into());
+    }
+    let read = if path.as_os_str() == STDIN { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(path) };
+    read.with_context(|| path.display().to_string())
 }
 
 fn list(printed: args::Printed) -> anyhow::Result<Outcome> {

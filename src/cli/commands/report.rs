@@ -3,18 +3,20 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use agentlogs::analysis::export::{Access, write_file};
+use agentlogs::analysis::export::Access;
 use agentlogs::analysis::present::chart::Chart;
-use agentlogs::analysis::present::{ReportStyle, Roles, are, in_local_time};
+use agentlogs::analysis::present::{Currency, ReportStyle, Roles, are, in_local_time};
 use agentlogs::analysis::reports::{
     self, Answer, Dimension, LeftOut, Options, PriceAs, Report, for_people, tree_for_people,
 };
 use agentlogs::analysis::shipped::has_history;
 use agentlogs::store::frames::sessions;
-use anyhow::Context;
 use polars::prelude::*;
 
-use super::output::{Layout, complain, is_on_terminal, numbers, print, row_limit, say, state_currency, terminal_width};
+use super::output::{
+    Layout, STDOUT, complain, is_on_terminal, numbers, print, row_limit, say, state_currency, terminal_width,
+    write_page,
+};
 use super::resolve::{
     empty_report_reason, report_error, scope, state_left_out, state_lower_bound, state_other_users, state_unjudged,
     state_unknown_labels, state_unmatched_turns,
@@ -28,6 +30,11 @@ use crate::cli::terminal;
 pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     let report = reports::find(&args.name).map_err(report_error)?;
     let only_current = !args.active && wants_current(report, &args);
+    let is_svg_printed = args.svg.as_ref().is_some_and(|path| path.as_os_str() == STDOUT);
+    if is_svg_printed && (args.chart || args.printed.format != args::Format::Table) {
+        let other = if args.chart { "--chart" } else { "--format" };
+        return Err(WrongCommandLine(format!("--svg - and {other} both write to standard output")).into());
+    }
     let mut options = resolve(report, &args, settings)?;
     options.active |= only_current;
     let opened = some_tables(args.source, settings, &report.tables_for(&options))?;
@@ -40,12 +47,13 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     if args.chart || args.svg.is_some() {
         let chart = chart(report, &answer, options.order().map(|(column, _)| column))?;
         if let Some(path) = &args.svg {
-            let written = write_file(path, Access::Umask, |out| out.write_all(chart.svg().as_bytes()));
-            written.with_context(|| path.display().to_string())?;
+            write_page(path, Access::Umask, &chart.svg())?;
         }
         if args.chart {
             print_chart(&chart)?;
-            state(report, &answer.left_out);
+        }
+        if args.chart || is_svg_printed {
+            state(report, &answer.left_out, Currency::default());
             return Ok(Outcome::Done);
         }
     }
@@ -143,7 +151,7 @@ impl Asked<'_> {
     /// Prints what a reader of the rows has to know.
     fn print_notes(&self, answer: &Answer, opened: &Opened, settings: &Settings) -> anyhow::Result<()> {
         let Self { report, options, printed } = *self;
-        state(report, &answer.left_out);
+        state(report, &answer.left_out, numbers(printed, settings).currency);
         if answer.rows.height() > 0 {
             state_unknown_labels(opened, &options.by);
             // The windows of limits are rows whatever the filters match.
@@ -196,10 +204,10 @@ fn wants_current(report: &Report, args: &args::Report) -> bool {
 }
 
 /// Prints how many rows are left out as they have no time.
-fn state(report: &Report, left_out: &LeftOut) {
+fn state(report: &Report, left_out: &LeftOut, currency: Currency) {
     if report.takes_undated() {
-        state_left_out("", left_out, "row", "time");
-    } else if let Some(sentence) = report.stated(left_out) {
+        state_left_out("", left_out, "row", "time", currency);
+    } else if let Some(sentence) = report.stated(left_out, currency) {
         complain(format_args!("{sentence}"));
     }
 }

@@ -1,11 +1,14 @@
 //! Resolves arguments that several commands share to the types of the library.
 
+use std::path::PathBuf;
+
 use agentlogs::analysis::outcomes::{Judged, Unjudged};
 use agentlogs::analysis::present::Currency;
 use agentlogs::analysis::reports::{
     CostBasis, Error, LeftOut, Options, Report, Scope, Spending, has_session, lower_bound, only_in_turns,
     outside_of_period, unknown_labels, unmatched, used_by_others,
 };
+use agentlogs::model::source::STDIN;
 
 use super::WrongCommandLine;
 use super::hints::with_options;
@@ -14,9 +17,21 @@ use super::source::Opened;
 use crate::cli::args::Filters;
 use crate::cli::settings::Settings;
 
+/// Checks that at most one of the paths is standard input, which can be read once.
+///
+/// # Errors
+/// When several are.
+pub fn check_standard_input<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> anyhow::Result<()> {
+    let named = paths.into_iter().filter(|path| path.as_os_str() == STDIN).count();
+    if named > 1 {
+        return Err(WrongCommandLine("standard input can be read only once: - is named twice".to_owned()).into());
+    }
+    Ok(())
+}
+
 /// Prints how many rows are left out as they have no time, and the option that includes them.
-pub fn state_left_out(prefix: &str, left_out: &LeftOut, thing: &str, lack: &str) {
-    if let Some(sentence) = left_out.stated(thing, lack) {
+pub fn state_left_out(prefix: &str, left_out: &LeftOut, thing: &str, lack: &str, currency: Currency) {
+    if let Some(sentence) = left_out.stated(thing, lack, currency) {
         complain(format_args!("{prefix}{sentence}; --undated include adds them"));
     }
 }

@@ -5,7 +5,7 @@ use agentlogs::analysis::reports::{Options, Spending, session_list, sessions_for
 use agentlogs::store::frames::sessions;
 
 use super::Outcome;
-use super::output::{Layout, print, row_limit, state_currency};
+use super::output::{Layout, numbers, print, row_limit, state_currency};
 use super::resolve::{empty_table_reason, report_error, scope, state_left_out, state_lower_bound, state_other_users};
 use super::source::some_tables;
 use crate::cli::args::Sessions;
@@ -35,7 +35,7 @@ pub fn run(args: Sessions, settings: &Settings) -> anyhow::Result<Outcome> {
     let roles = Roles { names: Some(NAMES), main: Some(sessions::COST_USD), least, ..Roles::default() };
     let layout = Layout { roles, report: Some(report), is_long: true, more: answer.more, empty: empty.as_deref() };
     print(&rows, args.printed, layout)?;
-    state_left_out("", &answer.left_out, "session", "start");
+    state_left_out("", &answer.left_out, "session", "start", numbers(args.printed, settings).currency);
     state_other_users(&opened, &options.scope);
     if is_for_people {
         state_lower_bound("", &opened, &options.scope, options.cost, Spending::Sessions, settings.shown_currency())?;

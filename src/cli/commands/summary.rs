@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use agentlogs::analysis::present::{Currency, counted, exact_dollars, grouped, human};
+use agentlogs::analysis::present::{Currency, counted, exact_amount, grouped, human};
 use agentlogs::base::width::{packed, width};
 use agentlogs::ingest::Progress;
 use agentlogs::input::discover;
@@ -237,7 +237,8 @@ pub fn contents(archive: &Archive, sums: &Sums) {
 
 /// An amount of all sessions: to the cent for a person.
 fn dollars(cost: f64) -> String {
-    if screen().is_some() { Currency::default().amount(cost) } else { exact_dollars(cost) }
+    let dollars = Currency::default();
+    if screen().is_some() { dollars.amount(cost) } else { exact_amount(cost, dollars) }
 }
 
 /// Prints a name, a number and words, which a terminal shows in a column of their own.

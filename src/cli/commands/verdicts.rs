@@ -14,6 +14,7 @@ use polars::prelude::*;
 
 use super::Outcome;
 use super::output::{Layout, complain, print, say};
+use super::resolve::check_standard_input;
 use crate::cli::args::{Import, Verdicts};
 use crate::cli::settings::Settings;
 
@@ -24,6 +25,7 @@ pub fn run(args: Verdicts, settings: &Settings) -> anyhow::Result<Outcome> {
 }
 
 fn import(args: Import, settings: &Settings) -> anyhow::Result<Outcome> {
+    check_standard_input(&args.files)?;
     let defaults = Defaults {
         session_id: args.session,
         runtime: args.runtime,

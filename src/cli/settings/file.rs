@@ -64,6 +64,7 @@ pub struct File {
     /// The day on which the weeks of reports begin.
     pub week_start: Option<WeekStart>,
     /// How money is shown in tables.
+    #[serde(deserialize_with = "currency")]
     pub currency: Option<Currency>,
     /// Labels of every session that is read.
     #[serde(deserialize_with = "labels")]
@@ -311,6 +312,15 @@ fn timezone_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<St
     timezone(&String::deserialize(deserializer)?).map(Some).map_err(D::Error::custom)
 }
 
+fn currency<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Currency>, D::Error> {
+    let currency = Currency::deserialize(deserializer)?;
+    if present::Currency::new(&currency.code, currency.rate).is_some() {
+        Ok(Some(currency))
+    } else {
+        Err(D::Error::custom("the rate of USD is 1: amounts are US dollars"))
+    }
+}
+
 fn currency_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let code = String::deserialize(deserializer)?;
     if present::Currency::new(&code, 1.0).is_some() {
@@ -322,7 +332,7 @@ fn currency_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
 
 fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let rate = f64::deserialize(deserializer)?;
-    if present::Currency::new("USD", rate).is_some() {
+    if present::Currency::new("EUR", rate).is_some() {
         Ok(rate)
     } else {
         Err(D::Error::custom("a rate is a number above 0"))
@@ -400,6 +410,7 @@ mod tests {
             ("content = \"all\"", "line 1", "content"),
             ("currency = { code = \"euro\", rate = 1 }", "line 1", "code"),
             ("currency = { code = \"EUR\", rate = 0 }", "line 1", "rate"),
+            ("\n[currency]\ncode = \"USD\"\nrate = 2", "line 2", "the rate of USD is 1"),
             ("week_start = \"friday\"", "line 1", "week_start"),
             ("[[budgets]]\nsince = \"soon\"", "line 2", "since"),
             ("[[budgets]]\nmax = { cost_usd = \"many\" }", "line 2", "cost_usd"),

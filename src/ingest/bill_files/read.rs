@@ -30,7 +30,7 @@ const NOTHING: &str = "it states neither usage nor costs";
 /// A bill.
 #[derive(Debug)]
 pub struct BillFile {
-    /// Its real path.
+    /// Its real path; of a pipe, the path by which it was named.
     pub path: String,
     /// The hash of its content.
     pub hash: u128,
@@ -44,17 +44,16 @@ pub struct BillFile {
     pub notes: Vec<String>,
 }
 
-/// Reads the bill at `path`.
+/// Reads the bill at `path`, which may be a pipe; `-` is standard input.
 ///
 /// # Errors
 /// When it cannot be read, has none of the formats, or contains no line.
 pub fn read(path: &Path) -> Result<BillFile, String> {
     let named = |error: String| format!("{}: {error}", path.display());
-    let real = dunce::canonicalize(path).map_err(|error| named(error.to_string()))?;
-    let file = open::open(&real, Limit::Usual).map_err(|error| named(error.to_string()))?;
+    let (file, real) = open::open_named(path, Limit::Usual).map_err(|error| named(error.to_string()))?;
     let content = match parse(&file) {
         // A log may begin like a bill.
-        Err(error) => log::parse(&real).ok_or_else(|| named(error))?,
+        Err(error) => real.as_deref().and_then(log::parse).ok_or_else(|| named(error))?,
         Ok(content) => content,
     };
     let notes = content.notes();
@@ -63,7 +62,7 @@ pub fn read(path: &Path) -> Result<BillFile, String> {
         return Err(named(NOTHING.to_owned()));
     }
     Ok(BillFile {
-        path: path_text(&real),
+        path: path_text(real.as_deref().unwrap_or(path)),
         hash: Hash::new().finish(&file),
         formats: formats.into_iter().collect(),
         lines,

@@ -10,17 +10,18 @@ use super::content::Content;
 use super::{junit, table};
 use crate::adapters;
 use crate::base::byte_order_mark::without_mark;
+use crate::base::hash::Hash;
 use crate::base::time::Time;
 use crate::ingest::privacy::reduce_verdict;
 use crate::ingest::{Options, Progress, read_into, swe_bench};
 use crate::input::open::{self, Limit};
-use crate::model::source::{Source, SourceStatus, path_text};
+use crate::model::source::{STDIN, Source, SourceStatus, path_text};
 use crate::model::verdict::{DEFAULT_NAME, ImportedVerdict, Verdict};
 
 /// A file of verdicts.
 #[derive(Debug, Default)]
 pub struct VerdictFile {
-    /// Its real path.
+    /// Its real path; of a pipe, `-#` and the beginning of its content's hash, so that another one does not replace it.
     pub path: String,
     /// Its size.
     pub bytes: i64,
@@ -64,7 +65,8 @@ pub struct Read {
     pub errors: Vec<String>,
 }
 
-/// Reads the file at `path`, or the results of trials that `ingest` finds in that directory, or tar or zip archive.
+/// Reads the file at `path`, which may be a pipe (`-` is standard input), or the results of trials that `ingest` finds in that directory,
+/// or tar or zip archive.
 ///
 /// # Errors
 /// When a file cannot be read, or contains no verdicts.
@@ -142,11 +144,13 @@ fn verdicts_of(source: &Source, defaults: &Defaults) -> Vec<ImportedVerdict> {
 }
 
 fn read_file(path: &Path, defaults: &Defaults) -> Result<VerdictFile, String> {
-    let path = dunce::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let content = open::open(&path, Limit::Usual).map_err(|error| format!("{}: {error}", path.display()))?;
-    let Content { mut verdicts, problems, ignored } =
-        parse(&content, &path_text(&path)).map_err(|error| format!("{}: {error}", path.display()))?;
-    let name = path_text(&path);
+    let named = |error: String| format!("{}: {error}", path.display());
+    let (content, real) = open::open_named(path, Limit::Usual).map_err(|error| named(error.to_string()))?;
+    let name = match real {
+        Some(real) => path_text(&real),
+        None => format!("{STDIN}#{:08x}", Hash::new().finish(&content) >> 96),
+    };
+    let Content { mut verdicts, problems, ignored } = parse(&content, &name).map_err(named)?;
     for imported in &mut verdicts {
         apply(defaults, imported);
         imported.verdict.path = Some(name.clone());

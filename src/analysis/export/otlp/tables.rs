@@ -41,6 +41,7 @@ rows! {
         source_path: turns::SOURCE_PATH,
         line: turns::LINE,
         message_id: turns::MESSAGE_ID,
+        request_id: turns::REQUEST_ID,
         time: turns::OCCURRED_AT,
         ended_at: turns::ENDED_AT,
         duration_ms: turns::DURATION_MS,

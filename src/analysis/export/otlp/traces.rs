@@ -149,7 +149,7 @@ impl<'a> Trace<'a> {
         };
         let (mut span, mut attributes) = self.span(&format!("chat {index}"), Some(&parent), "chat", turns.model(row));
         span.kind = CLIENT;
-        let id = turns.message_id(row).filter(|id| ids.insert((*id).to_owned()));
+        let id = turns.message_id(row).or(turns.request_id(row)).filter(|id| ids.insert((*id).to_owned()));
         let [input, cache_read, cache_write] = [turns.input(row), turns.cache_read(row), turns.cache_write(row)];
         // By the conventions, input includes both caches.
         let prompt =

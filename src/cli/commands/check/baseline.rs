@@ -89,8 +89,8 @@ pub(super) fn run(args: Check, baseline: &str, settings: &Settings) -> anyhow::R
     if numbers.is_for_people {
         state_currency(settings);
     }
-    state_left_out("baseline: ", &left_out_of_baseline, "session", "start");
-    state_left_out("", &left_out, "session", "start");
+    state_left_out("baseline: ", &left_out_of_baseline, "session", "start", numbers.currency);
+    state_left_out("", &left_out, "session", "start", numbers.currency);
     let worse = lines.iter().filter(|line| line.is_worse()).count();
     let tested = lines.iter().filter(|line| line.p_adjusted.is_some()).count();
     let has_baseline = lines.iter().any(|line| line.baseline_sessions > 0);

@@ -99,7 +99,7 @@ pub fn run(args: Check, settings: &Settings) -> anyhow::Result<Outcome> {
             value: compared.value,
             is_exceeded: compared.is_exceeded,
         }));
-        state_left_out(&prefix, &left_out, "row", "time");
+        state_left_out(&prefix, &left_out, "row", "time", Currency::default());
     }
     print(&frame(&lines, is_human(args.printed))?, args.printed, Layout::default())?;
     let unknown: BTreeSet<&str> =

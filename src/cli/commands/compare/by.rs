@@ -57,7 +57,7 @@ pub(super) fn run(args: Compare, by: &str, settings: &Settings) -> anyhow::Resul
     if found.judged.trials > found.judged.unjudged {
         state_unjudged("", &opened, found.judged, choice);
     }
-    state_left_out("", &found.left_out, "session", "start");
+    state_left_out("", &found.left_out, "session", "start", numbers.currency);
     Ok(Outcome::Done)
 }
 

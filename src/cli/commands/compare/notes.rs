@@ -2,7 +2,7 @@
 
 use agentlogs::analysis::compare::{Compared, Comparison, SIGNIFICANCE, has_few_pairs};
 use agentlogs::analysis::outcomes::Tasks;
-use agentlogs::analysis::present;
+use agentlogs::analysis::present::{self, Currency};
 
 use crate::cli::commands::output::{complain, say};
 
@@ -37,8 +37,8 @@ pub fn of_sessions(found: &Comparison) -> Vec<Note> {
 }
 
 /// About the tests.
-pub fn of_lines(lines: &[Compared]) -> Vec<Note> {
-    lines.iter().filter_map(disagreement).chain(correction(lines)).chain(power(lines)).collect()
+pub fn of_lines(lines: &[Compared], currency: Currency) -> Vec<Note> {
+    lines.iter().filter_map(disagreement).chain(correction(lines)).chain(power(lines, currency)).collect()
 }
 
 /// Which results are no longer more than chance once it counts that several lines are tested.
@@ -61,21 +61,21 @@ fn correction(lines: &[Compared]) -> Option<Note> {
 }
 
 /// Which difference of the main measure is found, if it is inconclusive.
-fn power(lines: &[Compared]) -> Option<Note> {
+fn power(lines: &[Compared], currency: Currency) -> Option<Note> {
     const MAIN: [&str; 3] = ["paired_pass_rate", "pass_rate", "cost_per_session_usd"];
     let main = MAIN.iter().find_map(|name| lines.iter().find(|line| line.measure == *name && line.test.is_some()));
     let (main, least) = main.and_then(|line| Some((line, line.detectable?)))?;
     if main.result != Some("inconclusive") || least <= 0.0 {
         return None;
     }
-    let least = present::in_points(&present::measured(main.measure, least));
+    let least = present::in_points(&present::measured(main.measure, currency.value_of(main.measure, least)));
     let things = if main.pairs.is_some() { "tasks" } else { "sessions" };
     let needed = main.needed.filter(|_| main.difference() != Some(0.0));
     let needed = needed.map_or_else(String::new, |count| {
         format!("; the observed difference needs about {} {things} in each cohort", present::grouped(count))
     });
     let what = format!("with a power of 80 %, only differences from {least} on are found here{needed}");
-    Some(Note::Fact(format!("{}: {what}", main.measure)))
+    Some(Note::Fact(format!("{}: {what}", currency.name_of(main.measure))))
 }
 
 /// Which test decided a line if the interval alone would lead to another result.

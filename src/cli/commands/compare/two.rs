@@ -2,7 +2,7 @@
 
 use agentlogs::analysis::compare::{Compared, Comparison, TABLES, compare};
 use agentlogs::analysis::outcomes::Unjudged;
-use agentlogs::analysis::present::{Numbers, Roles};
+use agentlogs::analysis::present::{Currency, Numbers, Roles};
 use agentlogs::analysis::reports::{CostBasis, Scope, Spending};
 use polars::prelude::*;
 
@@ -49,14 +49,14 @@ pub fn run(args: Compare, settings: &Settings) -> anyhow::Result<Outcome> {
         state_lower_bound("a: ", &opened, &a, CostBasis::Auto, Spending::Sessions, settings.shown_currency())?;
         state_lower_bound("b: ", &opened, &b, CostBasis::Auto, Spending::Sessions, settings.shown_currency())?;
     }
-    state_results(&found);
+    state_results(&found, numbers.currency);
     if found.is_judged() {
         for (prefix, judged) in ["a: ", "b: "].into_iter().zip(found.judged) {
             state_unjudged(prefix, &opened, judged, unjudged);
         }
     }
     for (cohort, left_out) in ["a", "b"].into_iter().zip(&found.left_out) {
-        state_left_out(&format!("{cohort}: "), left_out, "session", "start");
+        state_left_out(&format!("{cohort}: "), left_out, "session", "start", numbers.currency);
     }
     Ok(Outcome::Done)
 }
@@ -99,10 +99,10 @@ fn table(found: &Comparison, numbers: Numbers, is_wide: bool) -> PolarsResult<Da
 }
 
 /// Prints what a reader of the rows has to know about the sessions, tasks and tests.
-fn state_results(found: &Comparison) {
+fn state_results(found: &Comparison, currency: Currency) {
     of_sessions(found).iter().for_each(Note::print);
     tasks::state_changes(&found.changes);
-    of_lines(&found.lines).iter().for_each(Note::print);
+    of_lines(&found.lines, currency).iter().for_each(Note::print);
 }
 
 /// Reads a number of a line.

@@ -52,7 +52,7 @@ pub(super) fn report(data: &Data, arguments: Arguments) -> anyhow::Result<Answer
     };
     let opened = data.tables(&report.tables_for(&options))?;
     let answer = report.run(&opened.frames, &options)?;
-    let mut notes: Vec<String> = answer.left_out.stated("row", "time").into_iter().collect();
+    let mut notes: Vec<String> = report.stated(&answer.left_out, Currency::default()).into_iter().collect();
     notes.extend(note_of_lower_bounds(&opened.frames, &options.scope, report.spending())?);
     notes.extend(answer.judged.and_then(Judged::stated));
     notes.extend(more(answer.more));
@@ -102,7 +102,7 @@ pub(super) fn sessions(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let columns = columns.into_iter().filter(|column| has_prompts || *column != sessions::PROMPT);
     let mut rows = answer.rows.select(columns)?;
     rows.rename(sessions::SOURCE_PATH, EVIDENCE.into())?;
-    let mut notes: Vec<String> = answer.left_out.stated("session", "start").into_iter().collect();
+    let mut notes: Vec<String> = answer.left_out.stated("session", "start", Currency::default()).into_iter().collect();
     notes.extend(note_of_lower_bounds(&opened.frames, &options.scope, Spending::Sessions)?);
     notes.extend(more(answer.more));
     if rows.height() == 0 {
@@ -117,7 +117,7 @@ pub(super) fn failures(data: &Data, arguments: Arguments) -> anyhow::Result<Answ
     let tables: Vec<&'static str> = FAILED_TABLES.iter().copied().chain(scope.tables()).collect();
     let opened = data.tables(&tables)?;
     let (rows, left_out) = failed_sessions(&opened.frames, &scope)?;
-    let mut notes: Vec<String> = left_out.stated("session", "start").into_iter().collect();
+    let mut notes: Vec<String> = left_out.stated("session", "start", Currency::default()).into_iter().collect();
     if rows.height() == 0 {
         notes.extend(empty_table_reason(&opened, &scope));
     }
@@ -160,11 +160,13 @@ pub(super) fn comparison(data: &Data, arguments: Arguments) -> anyhow::Result<An
             empty_table_reason(&opened, scope),
             note_of_lower_bounds(&opened.frames, scope, Spending::Sessions)?,
             judged.stated().filter(|_| found.is_judged()),
-            left_out.stated("session", "start"),
+            left_out.stated("session", "start", Currency::default()),
         ];
         notes.extend(of_cohort.into_iter().flatten().map(|note| format!("{name}: {note}")));
     }
-    notes.extend(of_sessions(&found).into_iter().chain(of_lines(&found.lines)).map(Note::into_text));
+    notes.extend(
+        of_sessions(&found).into_iter().chain(of_lines(&found.lines, Currency::default())).map(Note::into_text),
+    );
     Ok(Answer::rows(rows).with_notes(notes))
 }
 
