@@ -195,3 +195,20 @@ fn the_step_has_the_own_cost_and_the_model() {
         assert_eq!(turn.cost.as_deref().map(|cost| cost.total), Some(cost), "{path}");
     }
 }
+
+/// An answer whose counts are all 0 is a response. Messages of started agents end with calls, and those of shell commands without a reason.
+#[test]
+fn an_answer_without_counts_is_a_response() {
+    let turns = |finish: &str| {
+        let tokens = r#"{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
+        let answer = format!(
+            r#"{{"info":{{"id":"m","sessionID":"ses_1","role":"assistant","modelID":"m","providerID":"p","finish":"{finish}","time":{{"created":1767036059000,"completed":1767036059500}},"cost":0,"tokens":{tokens}}},"parts":[{{"id":"t","messageID":"m","type":"text","text":"Done."}}]}}"#
+        );
+        let log = format!(
+            r#"{{"info":{{"id":"ses_1","version":"1.3.7","directory":"/w","time":{{"created":1767036059000}}}},"messages":[{answer}]}}"#
+        );
+        let session = super::sessions(&log).swap_remove(0);
+        session.turns.iter().map(|turn| turn.tokens.get().total()).collect::<Vec<_>>()
+    };
+    assert_eq!((turns("stop"), turns("tool-calls"), turns("")), (vec![None], vec![], vec![]));
+}

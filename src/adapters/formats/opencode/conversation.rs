@@ -1,6 +1,6 @@
 //! One session of OpenCode while its messages are read, from the database or an export.
 
-use super::common::{Info, KILO, Message, Part, compaction, go_on, reasoning_is_inside};
+use super::common::{Info, KILO, Message, Part, compaction, go_on, is_last, reasoning_is_inside};
 use super::replay::Replays;
 use super::sums::Sums;
 use crate::adapters::engine::RecordErrors;
@@ -174,7 +174,10 @@ impl Conversation {
             bill.cost = Number(Some(cost));
         }
         let step = steps.last().map(|(part, usage)| part.bill(usage));
-        let bill = match stated.or(step) {
+        // An answer without counts and steps: shell commands and starts of agents have no such end.
+        let answer =
+            || message.tokens.get().filter(|_| is_last(message.finish.as_str())).map(|it| message.bill(it, None));
+        let bill = match stated.or(step).or_else(answer) {
             // A request that failed without any tokens is not a turn.
             Some(bill) if !(bill.usage.is_empty() && message.error.name.is_some()) => bill,
             _ => {

@@ -220,7 +220,15 @@ impl Code {
         if self.agent.is_none() {
             self.builder.session.stop_reason = event.finish_reason.owned().or(self.builder.session.stop_reason.take());
         }
-        let Some(tokens) = usage::present(&event.usage, damage).and_then(|usage| usage.tokens(damage)) else { return };
+        let Some(usage) = usage::present(&event.usage, damage) else { return };
+        let Some(tokens) = usage.tokens(damage) else {
+            // Counts that are all 0 are unknown, unless the request failed.
+            if !matches!(event.finish_reason.as_str(), "error" | "failed" | "cancelled" | "aborted" | "interrupted") {
+                let step = Step { uuid: event.uuid.owned(), at, tokens: Tokens::UNKNOWN };
+                self.response(step.identity(), at, step.tokens, None);
+            }
+            return;
+        };
         if self.recorded.take().is_none_or(|(_, recorded)| recorded != tokens) {
             self.steps.push(Step { uuid: event.uuid.owned(), at, tokens });
         }
@@ -362,6 +370,12 @@ mod tests {
             assert_eq!(inputs(&session), expected, "{records:?}");
             assert!(!session.under_reports);
         }
+    }
+
+    #[test]
+    fn a_step_without_counts_is_a_response() {
+        let session = read("main", &[step(1, 0), usage(1, TURN, 0), step(2, 7), usage(2, TURN, 7)]);
+        assert_eq!(inputs(&session), [None, Some(7)]);
     }
 
     /// The summary of a compaction. Descriptions of the format state that the record can repeat a sum.

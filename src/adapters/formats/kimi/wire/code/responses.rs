@@ -50,7 +50,7 @@ impl Code {
     }
 
     /// Adds a response of a step. Returns its turn.
-    fn response(&mut self, identity: Identity, at: At, tokens: Tokens, agent: Option<&Text<'_>>) -> usize {
+    pub(super) fn response(&mut self, identity: Identity, at: At, tokens: Tokens, agent: Option<&Text<'_>>) -> usize {
         let index = self.turn(identity, at, tokens, agent);
         let calls = self.builder.session.tool_calls.iter_mut().rev();
         calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
