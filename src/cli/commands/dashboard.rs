@@ -19,7 +19,7 @@ pub fn run(args: Dashboard, settings: &Settings) -> anyhow::Result<Outcome> {
     let about = About { filters: filters(&args.filters), prices: opened.priced_with(), catalog };
     let scope = scope(args.filters, settings);
     let page = page(&opened.frames, &scope, args.cost.into(), about).map_err(report_error)?;
-    write_page(&args.out, Access::of(&opened.frames)?, &page.html)?;
+    write_page(&args.out, || Ok(Access::of(&opened.frames)?), &page.html)?;
     let (sessions, named, timelines) =
         (counted(page.sessions, "session"), grouped(page.named), grouped(page.timelines));
     let listed = if page.named < page.sessions { format!(", {named} of them listed") } else { String::new() };

@@ -196,15 +196,15 @@ pub fn print(frame: &DataFrame, printed: args::Printed, layout: Layout<'_>) -> a
 /// The path by which a command line names standard output.
 pub const STDOUT: &str = "-";
 
-/// Writes a page or a picture to a file, or to standard output.
+/// Writes a page or a picture to a file with the access that `access` returns, or to standard output.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn write_page(path: &Path, access: Access, text: &str) -> anyhow::Result<()> {
+pub fn write_page(path: &Path, access: impl FnOnce() -> anyhow::Result<Access>, text: &str) -> anyhow::Result<()> {
     if path.as_os_str() == STDOUT {
         return Ok(io::stdout().lock().write_all(text.as_bytes())?);
     }
-    let written = write_file(path, access, |out| out.write_all(text.as_bytes()));
+    let written = write_file(path, access()?, |out| out.write_all(text.as_bytes()));
     written.with_context(|| path.display().to_string())
 }
 

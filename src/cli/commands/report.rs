@@ -47,7 +47,7 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
     if args.chart || args.svg.is_some() {
         let chart = chart(report, &answer, options.order().map(|(column, _)| column))?;
         if let Some(path) = &args.svg {
-            write_page(path, Access::Umask, &chart.svg())?;
+            write_page(path, || Ok(Access::Umask), &chart.svg())?;
         }
         if args.chart {
             print_chart(&chart)?;

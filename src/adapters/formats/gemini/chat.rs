@@ -117,30 +117,30 @@ impl Fold for Chats {
     }
 
     fn record(&mut self, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
-        let is_message = is_message(record.kind.as_str());
+        let has_message = is_message(record.kind.as_str());
         let is_header = record.session_id.some().is_some()
             && (record.project_hash.is_some() || record.start_time.0.is_some() || record.messages.is_some());
         let is_change = record.set.get().is_some() || record.rewind_to.is_some();
-        if !is_message && !is_header && !is_change {
+        if !has_message && !is_header && !is_change {
             return RecordKind::Unknown;
         }
-        let stated_id = record.session_id.some().filter(|_| is_header && !is_message);
+        let stated_id = record.session_id.some().filter(|_| is_header && !has_message);
         if stated_id.is_some() || self.sessions.is_empty() {
             self.current = self.session(stated_id, line);
         }
         let chat = &mut self.sessions[self.current];
-        if is_header && !is_message {
+        if is_header && !has_message {
             chat.set_kind(&record, &self.context);
         }
         chat.builder.extend_to(record.start_time.0);
         chat.builder.extend_to(record.last_updated.0);
-        if is_message {
+        if has_message {
             chat.message(&record, line.number, false, damage);
         }
         let mut line_numbers = LineNumbers::new(line);
         for raw in record.messages.into_iter().flatten() {
             let message: Record<'_> = raw.read();
-            if !self::is_message(message.kind.as_str()) {
+            if !is_message(message.kind.as_str()) {
                 damage.unread_counts("message", raw);
             }
             chat.message(&message, line_numbers.line_of(raw), false, damage);

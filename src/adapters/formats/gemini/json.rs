@@ -31,10 +31,11 @@ use serde::Deserialize;
 use crate::adapters::engine::{
     Adapter, FinishedSessions, Probe, RecordErrors, RecordKind, SessionRecords, fold, session_records,
 };
+use crate::adapters::formats::gemini::counts::Counts;
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, brief};
 use crate::adapters::shared::ids::{hash_of_document, hashed_id};
-use crate::adapters::shared::usage::{self, Included, uncached};
+use crate::adapters::shared::usage;
 use crate::base::text::Symbol;
 use crate::json::fields::{Count, Maybe, Number, Pairs, Text};
 use crate::json::lines::Line;
@@ -108,7 +109,7 @@ struct Stats<'a> {
 #[serde(default)]
 struct Model {
     api: Api,
-    tokens: Maybe<Counts>,
+    tokens: Maybe<ModelCounts>,
     /// In newer versions: the requests by their purpose.
     roles: Roles,
 }
@@ -137,9 +138,10 @@ struct Api {
     latency_ms: Number,
 }
 
+/// The counts as stats name them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Counts {
+struct ModelCounts {
     prompt: Count,
     candidates: Count,
     total: Count,
@@ -162,21 +164,11 @@ struct Files {
     total_lines_removed: Count,
 }
 
-impl Counts {
+impl ModelCounts {
     fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        damage.note_impossible(&[self.prompt, self.candidates, self.total, self.cached, self.thoughts, self.tool]);
-        let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
-        // As in chats, the candidates include the thoughts if the total does not count them.
-        let sum = self.prompt.get().zip(self.candidates.get()).map(|(prompt, candidates)| prompt + candidates);
-        let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
-        let input = uncached(Included::Always, self.prompt.get(), cached, None);
-        Tokens {
-            input: input.map(|it| it + self.tool.get().unwrap_or(0)),
-            output: self.candidates.get().map(|it| it + beside.unwrap_or(0)),
-            cache_read: cached,
-            reasoning: thoughts,
-            ..Tokens::UNKNOWN
-        }
+        damage.note_impossible(&[self.total]);
+        let Self { prompt, candidates, total, cached, thoughts, tool } = *self;
+        Counts { input: prompt, output: candidates, cached, thoughts, tool, total }.tokens(damage)
     }
 }
 

@@ -13,7 +13,7 @@
 //! | session | `sessionID` |
 //! | turn | `step_finish`: `part.tokens`, `cost`, `reason`, `timestamp`; reasoning is added to output unless `total` shows that output includes it or, without `total`, the step is older than 2026 |
 //! | call, file change, subagent | `tool_use`, as in an export; since 2.0 `id` is that of the call, and the exit code is in `state.metadata.metadata` |
-//! | status | `step_finish` with another reason than `tool-calls`: `success`; `error`: `error` or `aborted`; else `incomplete` |
+//! | status | `step_finish` with another reason than `tool-calls` and `unknown`: `success`; `error`: `error` or `aborted`; else `incomplete` |
 //!
 //! *Lower bound* unless it ended: the process may exit before the last `step_finish` (1 of 3). *Unknown*: model, directory, user
 //! turns. Child sessions are not logged in this stream.

@@ -4,14 +4,13 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-use crate::adapters::engine::RecordErrors;
+use crate::adapters::formats::gemini::counts::Counts;
 use crate::adapters::shared::changed_lines::ChangedLines;
 use crate::adapters::shared::tools;
-use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::split;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Text, When};
-use crate::model::session::{Operation, Tokens};
+use crate::model::session::Operation;
 
 /// A document, a header, a message or a change of what was written before.
 #[derive(Debug, Default, Deserialize)]
@@ -51,17 +50,6 @@ pub(super) struct Set<'a> {
     pub(super) session_id: Text<'a>,
     pub(super) last_updated: When,
     pub(super) messages: Vec<Raw<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Counts {
-    pub(super) input: Count,
-    pub(super) output: Count,
-    pub(super) cached: Count,
-    pub(super) thoughts: Count,
-    pub(super) tool: Count,
-    pub(super) total: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -144,24 +132,6 @@ pub(super) struct FunctionResponse<'a> {
 pub(super) struct Answer<'a> {
     pub(super) output: Text<'a>,
     pub(super) error: Text<'a>,
-}
-
-impl Counts {
-    pub(super) fn tokens(&self, damage: &mut RecordErrors) -> Tokens {
-        damage.note_impossible(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
-        let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
-        // With other providers, Qwen Code logs their counts, whose output includes the thoughts.
-        let sum = self.input.get().zip(self.output.get()).map(|(input, output)| input + output);
-        let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
-        let input = uncached(Included::Always, self.input.get(), cached, None);
-        Tokens {
-            input: input.map(|it| it + self.tool.get().unwrap_or(0)),
-            output: self.output.get().map(|it| it + beside.unwrap_or(0)),
-            cache_read: cached,
-            reasoning: thoughts,
-            ..Tokens::UNKNOWN
-        }
-    }
 }
 
 /// The text of a content; `None` if it contains the result of a call.
