@@ -43,14 +43,17 @@ mod response_ends;
 mod swe_agent;
 mod zag;
 
+use std::collections::BTreeSet;
+
 use agentlogs::adapters::{self, Hints};
+use agentlogs::model::health::Reason;
 use agentlogs::model::retention::Retention;
 use agentlogs::model::session::SessionResult;
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::Tables;
 
-use crate::reconciled;
 use crate::rules::{large_logs_are_read_as_small_ones, parse};
+use crate::{lines_of, reconciled, samples};
 
 /// The sessions of a log, which are the same if it is read as a large one.
 fn sessions(log: &str) -> Vec<SessionResult> {
@@ -118,4 +121,35 @@ fn a_record_after_a_cut_one_is_read_whatever_its_first_key() {
         assert_eq!(tables.sessions.len(), 1, "{half}");
         assert_eq!(tables.sessions[0].tokens.total(), Some(13), "{half}");
     }
+}
+
+/// Costs that are read are checked: a negative one is named. It is tried in each format whose samples contain a cost.
+#[test]
+fn an_impossible_cost_is_named() {
+    const MEMBERS: &str = r#""(?:cost|cost_usd|costUSD|total_cost|total_cost_usd|instance_cost|accumulated_cost)"\s*:\s*-?[0-9.]+(?:e-?[0-9]+)?"#;
+    let cost = regex::Regex::new(MEMBERS).unwrap();
+    let mut silent: BTreeSet<String> = BTreeSet::new();
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    for path in samples() {
+        let text = String::from_utf8(lines_of(&path)).unwrap_or_default();
+        let impossible = cost.replace_all(&text, |found: &regex::Captures<'_>| {
+            let (member, _) = found[0].rsplit_once(':').unwrap();
+            format!("{member}: -1")
+        });
+        if impossible == text {
+            continue;
+        }
+        let parsed = parse(impossible.as_bytes());
+        let is_named = parsed.health.rejects.iter().any(|it| it.reason == Reason::BadNumber);
+        let format = parsed.format.unwrap_or_default().to_owned();
+        if is_named {
+            named.insert(format)
+        } else {
+            silent.insert(format)
+        };
+    }
+    let silent: Vec<&String> = silent.difference(&named).collect();
+    // Numbers of premium requests, and the sum of a subagent whose responses have costs of their own.
+    assert_eq!(silent, ["copilot-events", "pi-subagent"]);
+    assert!(named.len() > 10, "{named:?}");
 }

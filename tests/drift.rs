@@ -217,6 +217,16 @@ fn unread_counts_in_records_of_known_families_are_named() {
             "custom/made-up",
         ),
         ("opencode-export/", r#"{"type":"made-up",COUNTS}"#, "part/made-up"),
+        (
+            "opencode-db/child",
+            r#"{"table":"message","id":"msg_9",SESSION"data":{"role":"made_up",COUNTS}}"#,
+            "message/made_up",
+        ),
+        (
+            "gemini-chat/rewritten",
+            r#"{"$set":{"messages":[{"id":"x","timestamp":"2026-11-20T10:00:09.000Z","type":"made_up",COUNTS}]}}"#,
+            "message/made_up",
+        ),
         ("ui_messages", r#"{"ts":1791448225010,"type":"say","say":"made_up","text":"{TEXT}"}"#, "say/made_up"),
     ];
     for (sample, record, name) in cases {
@@ -225,7 +235,10 @@ fn unread_counts_in_records_of_known_families_are_named() {
         let id = parse(&text).sessions[0].session_id.clone();
         let with = |counts: &str| {
             let record = record
-                .replace("SESSION", &format!(r#""sessionId":"{id}","version":"2.1.150","isSidechain":false,"#))
+                .replace(
+                    "SESSION",
+                    &format!(r#""sessionId":"{id}","session_id":"{id}","version":"2.1.150","isSidechain":false,"#),
+                )
                 .replace("COUNTS", counts)
                 .replace("TEXT", &counts.replace('"', "\\\""));
             let text = match sample {

@@ -15,7 +15,7 @@ use crate::input::sidecar::Sidecar;
 use crate::model::retention::Retention;
 
 /// Raised when the same bytes are parsed differently, so that archives read unchanged files again.
-const PARSER: u32 = 38;
+const PARSER: u32 = 39;
 
 /// What to read, and how.
 #[derive(Debug, Clone, Default)]

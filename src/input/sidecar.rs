@@ -87,7 +87,7 @@ struct File<'a> {
 
 /// The labels with a value.
 fn labels_of(labels: &Pairs<'_, Raw<'_>>) -> BTreeSet<String> {
-    let stated = labels.0.iter().filter(|(_, value)| !value.is_empty());
+    let stated = labels.0.iter().filter(|(key, value)| !key.is_empty() && !value.is_empty());
     stated.map(|(key, value)| format!("{key}={}", value.text())).collect()
 }
 

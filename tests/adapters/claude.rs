@@ -243,21 +243,25 @@ fn stated_kinds_decide_which_calls_were_refused() {
 
 #[test]
 fn prompts_in_the_queue_are_typed() {
+    const PROMPT: &str = "And the logs?";
+    const REMINDER: &str = "<system-reminder>x</system-reminder>";
     let queued = |second: u32, mode: &str, more: &str| {
         line(
             "attachment",
             second,
-            &format!(
-                r#""attachment":{{"type":"queued_command","prompt":"And the logs?","commandMode":"{mode}"{more}}}"#
-            ),
+            &format!(r#""attachment":{{"type":"queued_command","prompt":"{PROMPT}","commandMode":"{mode}"{more}}}"#),
         )
     };
+    let with_text = |text: &str| queued(2, "prompt", "").replace(PROMPT, text);
     let prompts = |lines: &[String]| tables_of(&[lines]).sessions[0].user_turns;
     let first = user(1, r#""Run it.""#, "");
     assert_eq!(prompts(&[first.clone(), queued(2, "prompt", "")]), Some(2));
     assert_eq!(prompts(&[first.clone(), queued(2, "prompt", r#","origin":{"kind":"human"}"#)]), Some(2));
     assert_eq!(prompts(&[first.clone(), queued(2, "prompt", r#","origin":{"kind":"peer"}"#)]), Some(1));
     assert_eq!(prompts(&[first.clone(), queued(2, "task-notification", "")]), Some(1));
+    // What an editor or a hook adds before it is not a prompt.
+    assert_eq!(prompts(&[first.clone(), with_text(&format!("{REMINDER}Fix it."))]), Some(2));
+    assert_eq!(prompts(&[first.clone(), with_text(REMINDER)]), Some(1));
     // The same prompt as a message of its own.
     assert_eq!(prompts(&[first, queued(2, "prompt", r#","source_uuid":"u1""#)]), Some(1));
 }
@@ -332,6 +336,26 @@ fn jobs_and_forks_have_parents() {
     let reference = r#"{"type":"fork-context-ref","agentId":"a","parentSessionId":"p"}"#.to_owned();
     assert_eq!(parent_of(&[reference.clone(), own.clone()]).as_deref(), Some("p"));
     assert_eq!(parent_of(&[own, reference]).as_deref(), Some("p"));
+}
+
+/// A program may give new ids to the records that it copies, and state the original ones.
+#[test]
+fn prompts_that_a_fork_copies_under_new_ids_count_once() {
+    let first = [user(1, r#""Run it.""#, ""), response(2, "msg_1", "", "")];
+    let copied = |line: &str, number: u32| {
+        let fork = format!(r#","forkedFrom":{{"sessionId":"s","messageUuid":"u{number}"}}}}"#);
+        let line = line.replace(r#""sessionId":"s""#, r#""sessionId":"f""#);
+        line.replace(&format!(r#""uuid":"u{number}""#), &format!(r#""uuid":"x{number}""#))
+            .strip_suffix('}')
+            .unwrap()
+            .to_owned()
+            + &fork
+    };
+    let own = user(5, r#""And the logs.""#, "").replace(r#""sessionId":"s""#, r#""sessionId":"f""#);
+    let fork = [copied(&first[0], 1), copied(&first[1], 2), own];
+    let tables = tables_of(&[&first, &fork]);
+    let prompts: Vec<_> = tables.sessions.iter().map(|row| row.user_turns).collect();
+    assert_eq!(prompts, [Some(1), Some(1)]);
 }
 
 /// A job that only copies the history of another session names no parent: the owner of the copied responses is the parent.

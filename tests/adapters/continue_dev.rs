@@ -1,6 +1,6 @@
 //! Sessions of Continue that were copied, with the index that states when each was created.
 
-use agentlogs::model::session::SessionResult;
+use agentlogs::model::session::{CallStatus, SessionResult};
 use agentlogs::model::source::Source;
 use agentlogs::model::tables::{SessionRow, Tables};
 use serde_json::{Value, json};
@@ -100,4 +100,29 @@ fn a_copy_counts_only_its_own_answers_without_counts() {
     let tables = reconciled(vec![session(FIRST, 1, None), session(SECOND, 2, None), session(THIRD, 4, None)]);
     assert_eq!(tables.sessions.len(), 1);
     assert_eq!(facts(&tables, THIRD), (Some(4), Some(4), None, "unknown", None));
+}
+
+/// The tool did its work although the command failed: the state of the call is `done`.
+#[test]
+fn a_command_that_failed_is_an_error() {
+    for (status, expected, exit_code) in [
+        (json!("Command completed"), CallStatus::Ok, Some(0)),
+        (json!("Command failed with exit code 1"), CallStatus::Error, Some(1)),
+        (json!("Command failed with: spawn ENOENT"), CallStatus::Error, None),
+        (json!("Command is running in the background..."), CallStatus::Ok, None),
+        (Value::Null, CallStatus::Ok, None),
+    ] {
+        let function = json!({"name": "run_terminal_command", "arguments": "{\"command\":\"make test\"}"});
+        let call = json!({"id": "c1", "type": "function", "function": function});
+        let output = json!([{"name": "Terminal", "description": "x", "content": "x", "status": status}]);
+        let state = json!({"toolCallId": "c1", "toolCall": call, "status": "done", "output": output});
+        let answer = json!({"role": "assistant", "content": "", "toolCalls": [call]});
+        let history = json!([
+            {"message": {"role": "user", "content": "Go."}, "contextItems": []},
+            {"message": answer, "contextItems": [], "toolCallStates": [state]},
+        ]);
+        let document = json!({"sessionId": FIRST, "title": "t", "workspaceDirectory": "/work", "history": history});
+        let call = &source(FIRST, &document).sessions[0].tool_calls[0];
+        assert_eq!((call.status, call.exit_code.get()), (expected, exit_code), "{status}");
+    }
 }

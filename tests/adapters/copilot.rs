@@ -35,6 +35,21 @@ fn shutdown(second: u32, model: &str, input: u32, output: u32) -> String {
     )
 }
 
+/// The record of an error states its kind; the shutdown that follows may state none.
+#[test]
+fn a_shutdown_after_an_error_keeps_its_kind() {
+    let error =
+        event("session.error", 2, r#"{"errorType":"rate_limit","message":"Too many requests","statusCode":429}"#);
+    for reason in ["", r#","errorReason":"Session failed""#] {
+        let failed = shutdown(3, "m", 100, 7).replace(r#""routine""#, &format!(r#""error"{reason}"#));
+        let known = tables_of(&[message(1, "m", 7), error.clone(), failed.clone()]);
+        assert_eq!(known.sessions[0].session.error_kind, Some(ErrorKind::RateLimit), "{reason}");
+        assert_eq!(known.sessions[0].session.error_message.as_deref(), Some("Too many requests"));
+        let unknown = tables_of(&[message(1, "m", 7), failed]);
+        assert_eq!(unknown.sessions[0].session.error_kind, Some(ErrorKind::Other), "{reason}");
+    }
+}
+
 fn tables_of(lines: &[String]) -> Tables {
     tables(&[[&[event("session.start", 0, r#"{"sessionId":"s"}"#)], lines].concat().join("\n")])
 }

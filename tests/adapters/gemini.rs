@@ -181,3 +181,23 @@ fn views_of_one_session_are_never_added() {
         assert_eq!((turns, tables.turns.len()), (responses, responses.max(1)), "{views:?}");
     }
 }
+
+/// The name that is shown contains that of the server.
+#[test]
+fn tools_of_a_server_are_known_by_the_name_that_is_shown() {
+    let call = json!({
+        "id": "c1", "name": "get_issue", "displayName": "get_issue (github MCP Server)", "args": {}, "status": "success",
+        "timestamp": "2026-10-07T08:00:02Z",
+    });
+    let answer = json!({
+        "id": "a1", "timestamp": "2026-10-07T08:00:01Z", "type": "gemini", "content": "", "model": "gemini-3-pro",
+        "toolCalls": [call],
+    });
+    let chat = json!({
+        "sessionId": "s", "projectHash": "p", "startTime": "2026-10-07T08:00:00Z", "lastUpdated": "2026-10-07T08:00:59Z",
+        "messages": [answer],
+    });
+    let tables = tables(&[chat.to_string()]);
+    let call = &tables.tool_calls[0].call;
+    assert_eq!((call.category.as_ref(), call.mcp_server.as_deref()), ("mcp", Some("github")));
+}

@@ -7,6 +7,7 @@ use agentlogs::model::tables::SessionRow;
 use serde_json::{Value, json};
 
 use super::{sessions, sessions_at, tables};
+use crate::rules::parse;
 
 /// A database with one scheduled session and these messages.
 fn database(messages: &[Value]) -> String {
@@ -497,4 +498,17 @@ fn prompts_and_turns_of_several_profiles_add_up() {
     });
     assert_eq!(counts(&[document.to_string()]), (None, Some(1), Some(1)));
     assert_eq!(counts(&[log(first, 1, 900), document.to_string()]), (Some(900), Some(1), Some(1)));
+}
+
+/// The text of a column can be cut.
+#[test]
+fn calls_that_cannot_be_read_are_named() {
+    let call =
+        |calls: Value| json!({"role": "assistant", "content": "", "finish_reason": "tool_calls", "tool_calls": calls});
+    let whole = json!([{"id": "c1", "type": "function", "function": {"name": "web_search", "arguments": "{}"}}]);
+    for (calls, expected) in [(whole, 0), (json!("[{\"id\": \"c1"), 1), (Value::Null, 0)] {
+        let log = database(&[prompt(), call(calls)]);
+        let rejects = parse(log.as_bytes()).health.rejects;
+        assert_eq!(rejects.iter().map(|it| it.lines).sum::<i64>(), expected, "{rejects:?}");
+    }
 }

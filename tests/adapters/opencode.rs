@@ -73,6 +73,31 @@ fn a_command_that_failed_is_an_error() {
     }
 }
 
+/// The tool itself adds to the output that it stopped the command, which then has no exit code.
+#[test]
+fn a_command_that_was_stopped_is_no_success() {
+    const TIMEOUT: &str =
+        "\n\n<bash_metadata>\nbash tool terminated command after exceeding timeout 120000 ms\n</bash_metadata>";
+    const LONGER: &str = "\n\n<shell_metadata>\nshell tool terminated command after exceeding timeout 120000 ms. If this command is \
+        expected to take longer and is not waiting for interactive input, retry with a larger timeout value in milliseconds.\n\
+        </shell_metadata>";
+    const ABORT: &str = "x\n\n<bash_metadata>\nUser aborted the command\n</bash_metadata>";
+    for (output, status) in [
+        (TIMEOUT.to_owned(), CallStatus::Cancelled),
+        (format!("ok{LONGER}"), CallStatus::Cancelled),
+        (ABORT.to_owned(), CallStatus::Cancelled),
+        // The command printed it.
+        (format!("{TIMEOUT}\nok"), CallStatus::Ok),
+    ] {
+        let mut part = part("completed", &Value::Null);
+        part["state"]["output"] = output.as_str().into();
+        for (format, log) in logs(&part).into_iter().take(4) {
+            let call = &session("", format, &log).tool_calls[0];
+            assert_eq!((call.status, call.exit_code.get()), (status, None), "{format} {output}");
+        }
+    }
+}
+
 /// A part that ended with an error.
 fn failed(error: &str) -> Value {
     let mut part = part("error", &Value::Null);

@@ -125,8 +125,15 @@ fn is_of_codex(probe: &Probe<'_>) -> bool {
     !probe.has("type") && (is_index || is_prompt || is_catalog())
 }
 
-/// The context of a session, `context.jsonl`, whose responses are in the wire file beside it.
+/// The context of a session, `context.jsonl`, whose responses are in the wire file beside it; the title of a session of Kimi Code.
 fn is_of_kimi(probe: &Probe<'_>) -> bool {
+    let is_state = || {
+        let mut parts = probe.path().rsplit(['/', '\\']);
+        parts.next() == Some("state.json") && parts.next().is_some_and(|session| session.starts_with("session_"))
+    };
+    if probe.has("createdAt") && is_state() {
+        return true;
+    }
     match probe.text("role").as_ref() {
         "_system_prompt" => probe.has("content"),
         "_checkpoint" => probe.has("id"),
@@ -221,6 +228,13 @@ mod tests {
         assert!(is_side("x.tar!/amazon-q/data.sqlite3", &["auth_kv", "history", "migrations", "state"]));
         assert!(!is_side("/h/data.sqlite3", &["history"]));
         assert!(!is_side("/h/shop.db", &["todo_deps", "todos"]));
+    }
+
+    #[test]
+    fn the_title_of_a_session_of_kimi_code_is_known_by_its_path() {
+        let record = br#"{"id":"session_1","cwd":"/shop","title":"x","createdAt":1791446400000}"#;
+        assert!(is_auxiliary(record, "/h/kimi-code/sessions/wd_shop/session_1/state.json"));
+        assert!(!is_auxiliary(record, "/h/shop/state.json"));
     }
 
     #[test]

@@ -52,11 +52,26 @@ pub fn uncached(rule: Included, input: Option<i64>, read: Option<i64>, write: Op
     })
 }
 
-/// What a total contains beyond input and output: reasoning. `apart` are cached tokens that the input does not include; a total may
-/// include them. `None` if nothing is beyond them, or a count is unknown.
-pub fn beyond(total: Option<i64>, input: Option<i64>, output: Option<i64>, apart: i64) -> Option<i64> {
+/// The thoughts that the output does not include: all of them, unless the total is the sum of input and output without them. That of
+/// Gemini's API contains the tokens of tools too, which are in no other count.
+pub fn thoughts_beside(
+    thoughts: Option<i64>,
+    total: Option<i64>,
+    input: Option<i64>,
+    output: Option<i64>,
+    tool: Option<i64>,
+) -> Option<i64> {
+    let sum = input.zip(output).map(|(input, output)| input + output);
+    let is_complete = sum.is_some_and(|sum| total == Some(sum) || total == Some(sum + tool.unwrap_or(0)));
+    thoughts.filter(|_| !is_complete)
+}
+
+/// What a total contains beyond input and output: reasoning. `apart` are cached tokens that the input does not include, reads and
+/// writes; a total may include both or one of them. `None` if nothing is beyond them, or a count is unknown.
+pub fn beyond(total: Option<i64>, input: Option<i64>, output: Option<i64>, [read, write]: [i64; 2]) -> Option<i64> {
     let more = total?.saturating_sub(input?.saturating_add(output?));
-    let more = if more >= apart { more - apart } else { more };
+    let cached = [read + write, read, write].into_iter().filter(|cached| *cached <= more).max();
+    let more = more - cached.unwrap_or(0);
     (more > 0).then_some(more)
 }
 
@@ -67,16 +82,20 @@ mod tests {
     #[test]
     fn what_is_beyond_a_total_is_reasoning_and_not_the_cache() {
         for (total, input, output, apart, expected) in [
-            (Some(130), Some(100), Some(20), 0, Some(10)),
-            (Some(120), Some(100), Some(20), 0, None),
-            (Some(110), Some(100), Some(20), 0, None),
+            (Some(130), Some(100), Some(20), [0, 0], Some(10)),
+            (Some(120), Some(100), Some(20), [0, 0], None),
+            (Some(110), Some(100), Some(20), [0, 0], None),
             // The total includes the cached tokens that the input does not, or not.
-            (Some(1120), Some(100), Some(20), 1000, None),
-            (Some(1130), Some(100), Some(20), 1000, Some(10)),
-            (Some(130), Some(100), Some(20), 1000, Some(10)),
-            (None, Some(100), Some(20), 0, None),
-            (Some(130), None, Some(20), 0, None),
-            (Some(130), Some(100), None, 0, None),
+            (Some(1120), Some(100), Some(20), [1000, 0], None),
+            (Some(1130), Some(100), Some(20), [1000, 0], Some(10)),
+            (Some(130), Some(100), Some(20), [1000, 0], Some(10)),
+            // It includes reads, writes or both.
+            (Some(1120), Some(100), Some(20), [1000, 50], None),
+            (Some(170), Some(100), Some(20), [1000, 50], None),
+            (Some(1180), Some(100), Some(20), [1000, 50], Some(10)),
+            (None, Some(100), Some(20), [0, 0], None),
+            (Some(130), None, Some(20), [0, 0], None),
+            (Some(130), Some(100), None, [0, 0], None),
         ] {
             assert_eq!(beyond(total, input, output, apart), expected);
         }

@@ -177,14 +177,15 @@ impl Log {
             damage.note(Reason::NoUsage);
         }
         let cost = money(properties.cost, damage);
-        let before = properties.total_cost.money().unwrap_or(0.0) - cost.unwrap_or(0.0);
+        let total = money(properties.total_cost, damage);
+        let before = total.unwrap_or(0.0) - cost.unwrap_or(0.0);
         let fits = |process: &Process| (process.cost - before).abs() < 1e-7;
         let found = self.processes.iter().rposition(|process| !process.has_ended && fits(process));
         let index = found.or_else(|| self.running.iter().rev().copied().flatten().next());
         // The beginning of the log may have been cut.
         let index = index.unwrap_or_else(|| self.begin(line, record));
         let Some(process) = self.processes.get_mut(index) else { return };
-        process.cost = properties.total_cost.money().unwrap_or(process.cost);
+        process.cost = total.unwrap_or(process.cost);
         process.last = Last::Answer;
         let builder = &mut process.builder;
         builder.extend_to(record.time.0);

@@ -21,7 +21,7 @@
 //! | tokens | `prompt_tokens`, `completion_tokens`; `prompt_tokens_details`: `cache_read_tokens`, else `cached_tokens`, and `cache_write_tokens`. The part of `total_tokens` beyond prompt and completion is reasoning and output; without such a part `reasoning_tokens` of `completion_tokens_details` is the reasoning. The prompt includes what was read from the cache and written to it, except with `cache_read_tokens` (Anthropic's API) under a model without `/`: the AI SDK, whose models are `PROVIDER/MODEL`, writes `cache_read_tokens` and includes them. If the sums of the session have cached tokens, the prompt of a message without details is known for the session only |
 //! | total, cost | `usage` of the session: `promptTokens`, `completionTokens`, `cachedTokens` (the sum of `cache_read_tokens` only), `cacheWriteTokens`, `totalCost`. What these sums contain beyond the messages is a row of grain `session` (an answer that was not kept); its prompt includes cached tokens if those of the messages do, or, without details in a message, unless the model is a Claude |
 //! | call | `toolCallStates` (older: `toolCallState`), else `toolCalls`; results also in `tool` messages |
-//! | call status | `done` is `ok`, `errored` is `error`, `canceled` is `denied`; else `incomplete` |
+//! | call status | `done` is `ok`, `errored` is `error`, `canceled` is `denied`; else `incomplete`. The exit code of a command is in the status of its output, `Command failed with exit code N`, which is an `error` |
 //! | file change | the file of an edit or a write; of an edit the lines of `old_string` and `new_string` |
 //! | user turns | `user` messages, by their `id` |
 //! | status | the last message: an answer with text and without calls is `success`, else `incomplete` |

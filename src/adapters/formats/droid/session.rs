@@ -235,7 +235,7 @@ impl Session {
         let (time, content) = (record.timestamp.0, &record.message.content);
         let texts = content.blocks.iter().filter(|it| it.kind.as_str() == "text").map(|it| it.text.as_str());
         let is_shown = record.message.visibility.as_str() != "llm_only";
-        let is_typed = |it: &&str| !it.is_empty() && !it.starts_with("<system-reminder>");
+        let is_typed = |it: &&str| !it.trim().is_empty() && !it.starts_with("<system-reminder>");
         let texts = content.text.as_deref().into_iter().chain(texts);
         let text: String = texts.map(|text| without_elements(text, &["system-reminder"])).filter(is_typed).collect();
         let at = At { line, time };

@@ -20,7 +20,7 @@
 //! | cwd | `.project_root` in the directory around `chats`, since February 2026 |
 //! | turn | `gemini` messages by `id`, the last version of each: `model`, `tokens` |
 //! | tokens | input is `input` minus `cached` plus `tool`; output is `output` plus `thoughts`, unless `total` is `input` + `output`; cache read `cached`; reasoning `thoughts` |
-//! | call | `toolCalls`: `status`, `result`, exit code from `Exit Code: N` after the output, an `error` unless it is 0, although the status is `success` |
+//! | call | `toolCalls`: `status`, `result`, exit code from `Exit Code: N` after the output, an `error` unless it is 0, although the status is `success`; so is a command that a signal or a timeout ended. `displayName` contains the name of an MCP server |
 //! | file change | `resultDisplay`: `isNewFile`, `fileDiff`, `diffStat` |
 //! | subagent | `agentId` of a call. Its own session is `chats/PARENT/ID.jsonl`, with `kind: subagent` in the header: the directory, or `parentSessionId`, is the parent; its prompts are a program's |
 //! | events | `error` messages, "Request cancelled" (abort), refusals |
@@ -38,12 +38,13 @@
 //! `gemini-chat`.
 
 use self::records::Record;
-pub(crate) use self::records::{Display, REFUSALS, exit_code};
+pub(crate) use self::records::{Display, REFUSALS, exit_code, stopped_command};
 use self::session::Chat;
 use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::ids::hashed_id;
 use crate::base::rows::Rows;
+use crate::json::Raw;
 use crate::json::fields::Maybe;
 use crate::json::lines::Line;
 use crate::model::places::Place;
@@ -135,15 +136,11 @@ impl Fold for Chats {
         chat.builder.extend_to(record.start_time.0);
         chat.builder.extend_to(record.last_updated.0);
         if has_message {
-            chat.message(&record, line.number, false, damage);
+            chat.message(&record, Raw(line.bytes), line.number, false, damage);
         }
         let mut line_numbers = LineNumbers::new(line);
         for raw in record.messages.into_iter().flatten() {
-            let message: Record<'_> = raw.read();
-            if !is_message(message.kind.as_str()) {
-                damage.unread_counts("message", raw);
-            }
-            chat.message(&message, line_numbers.line_of(raw), false, damage);
+            chat.message(&raw.read(), raw, line_numbers.line_of(raw), false, damage);
         }
         if let Maybe::Present(set) = record.set {
             chat.builder.extend_to(set.last_updated.0);
@@ -181,7 +178,7 @@ fn is_message(kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::records::exit_code;
+    use super::records::{exit_code, stopped_command};
     use super::*;
     use crate::adapters::engine::Hints;
     use crate::adapters::parse;
@@ -274,6 +271,26 @@ mod tests {
         let main = stated.replace("subagent", "main");
         let session = read(&main, "/tmp/h/chats/session-1.jsonl", "success");
         assert_eq!((session.parent_session_id, session.prompts.len(), session.status), (None, 1, Status::Incomplete));
+    }
+
+    #[test]
+    fn a_command_that_was_stopped_failed() {
+        for (output, expected) in [
+            ("Output: x\nExit Code: 0\nSignal: (none)", None),
+            ("Output: x\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)", None),
+            ("Output: Signal: x\nProcess Group PGID: 7", None),
+            ("Output: (empty)\nSignal: SIGKILL", Some(CallStatus::Error)),
+            ("Output: (empty)\nExit Code: (none)\nSignal: 15\nProcess Group PGID: 7", Some(CallStatus::Error)),
+            (
+                "Command was automatically cancelled because it exceeded the timeout of 5.0 minutes without output. There was no output \
+                 before it was cancelled.",
+                Some(CallStatus::Error),
+            ),
+            ("Command timed out after 120000ms before it could complete.", Some(CallStatus::Error)),
+            ("Command was cancelled by user before it could complete.", Some(CallStatus::Cancelled)),
+        ] {
+            assert_eq!(stopped_command(output), expected, "{output}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::adapters::engine::RecordErrors;
-use crate::adapters::shared::usage::{Included, uncached};
+use crate::adapters::shared::usage::{Included, thoughts_beside, uncached};
 use crate::json::fields::Count;
 use crate::model::session::Tokens;
 
@@ -25,12 +25,11 @@ impl Counts {
         damage.note_impossible(&[self.input, self.output, self.cached, self.thoughts, self.tool]);
         let (cached, thoughts) = (self.cached.get(), self.thoughts.get());
         // With other providers, Qwen Code logs their counts, whose output includes the thoughts.
-        let sum = self.input.get().zip(self.output.get()).map(|(input, output)| input + output);
-        let beside = thoughts.filter(|_| sum.is_none() || sum != self.total.get());
-        let input = uncached(Included::Always, self.input.get(), cached, None);
+        let [input, output, tool, total] = [self.input, self.output, self.tool, self.total].map(Count::get);
+        let beside = thoughts_beside(thoughts, total, input, output, tool);
         Tokens {
-            input: input.map(|it| it + self.tool.get().unwrap_or(0)),
-            output: self.output.get().map(|it| it + beside.unwrap_or(0)),
+            input: uncached(Included::Always, input, cached, None).map(|it| it + tool.unwrap_or(0)),
+            output: output.map(|it| it + beside.unwrap_or(0)),
             cache_read: cached,
             reasoning: thoughts,
             ..Tokens::UNKNOWN

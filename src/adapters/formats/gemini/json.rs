@@ -254,9 +254,9 @@ mod tests {
 
     #[test]
     fn the_total_shows_whether_the_candidates_include_the_thoughts() {
-        for (total, output) in [(1140, 140), (1100, 100)] {
+        for (total, tool, output) in [(1140, 0, 140), (1100, 0, 100), (1190, 50, 140), (1150, 50, 100)] {
             let tokens =
-                format!(r#"{{"prompt":1000,"candidates":100,"total":{total},"cached":0,"thoughts":40,"tool":0}}"#);
+                format!(r#"{{"prompt":1000,"candidates":100,"total":{total},"cached":0,"thoughts":40,"tool":{tool}}}"#);
             let log =
                 format!(r#"{{"response":"Yes.","stats":{{"models":{{"m":{{"tokens":{tokens}}}}},"tools":{{}}}}}}"#);
             let tokens = read(&log).totals[0].models[0].tokens;

@@ -29,7 +29,7 @@ use super::records::{Message, Record, Usage, is_content, is_hidden};
 use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::builder::{Last, brief};
+use crate::adapters::shared::builder::{Last, brief, money};
 use crate::adapters::shared::ids::{counts_name, hashed_id};
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -229,7 +229,7 @@ fn end(conversation: &mut Part, end: &End<'_>, line: i64, damage: &mut RecordErr
         cache_read: end.cache_read_input_tokens,
         cache_write: end.cache_write_input_tokens,
     };
-    let (tokens, cost) = (usage.tokens(damage), end.cost_usd.money());
+    let (tokens, cost) = (usage.tokens(damage), money(end.cost_usd, damage));
     let session = &mut conversation.builder.session;
     if tokens.total().is_some() || cost.is_some() {
         session.totals.push(Total {

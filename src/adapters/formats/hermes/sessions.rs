@@ -298,7 +298,7 @@ impl Fold for Hermes {
                     self.sessions[index].builder.instructions(record.prompt.as_str());
                 }
             }
-            "messages" => self.session(record.session_id.as_str(), line.number).message(&record, line.number),
+            "messages" => self.session(record.session_id.as_str(), line.number).message(&record, line.number, damage),
             "session_model_usage" => {
                 let session = self.session(record.session_id.as_str(), line.number);
                 session.model_usage(&record, line.number, damage);
@@ -310,13 +310,13 @@ impl Fold for Hermes {
                 let mut line_numbers = LineNumbers::new(line);
                 for raw in messages {
                     let number = line_numbers.line_of(raw);
-                    session.message(&raw.read(), number);
+                    session.message(&raw.read(), number, damage);
                 }
             }
             "" if record.role.some().is_some() => {
                 let first = self.sessions.first().map(|session| session.builder.session.session_id.clone());
                 let id = first.or_else(|| self.context.file_name.clone()).unwrap_or_else(|| hashed_id(line.bytes));
-                self.session(&id, line.number).message(&record, line.number);
+                self.session(&id, line.number).message(&record, line.number, damage);
             }
             _ => return RecordKind::Unknown,
         }

@@ -395,7 +395,10 @@ fn result(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, a
     if value.message.as_str().starts_with("The tool call is rejected by the user") {
         builder.deny(call, at, value.message.some());
     }
-    let row = &builder.session.tool_calls[call];
+    let row = &mut builder.session.tool_calls[call];
+    if row.category == "shell" {
+        row.exit_code = exit_code(value.message.as_str()).into();
+    }
     let is_write = row.category == "write";
     if let (true, Some(path)) = (is_write || row.category == "edit", row.target.clone()) {
         let diff = value.display.iter().find(|block| block.kind.as_str() == "diff" && block.path.some().is_some());
@@ -409,6 +412,11 @@ fn result(builder: &mut Builder, payload: &Payload<'_>, agent: Option<&Agent>, a
             builder.sketch(change, changed.and_then(|lines| lines.sketch));
         }
     }
+}
+
+/// The exit code in the message of a command that failed (`tools/shell`).
+fn exit_code(message: &str) -> Option<i64> {
+    message.strip_prefix("Command failed with exit code: ")?.trim_end_matches('.').parse().ok()
 }
 
 #[cfg(test)]

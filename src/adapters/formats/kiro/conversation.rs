@@ -35,6 +35,7 @@ use crate::base::text::Symbol;
 use crate::json::Raw;
 use crate::json::fields::{Count, Text, When};
 use crate::json::lines::Line;
+use crate::model::health::Reason;
 use crate::model::places;
 use crate::model::session::{CallStatus, EventKind, Identity, SessionResult};
 use crate::model::sqlite_schema::Table;
@@ -215,8 +216,12 @@ pub(super) enum Conversations {}
 impl SessionRecords for Conversations {
     type Record<'a> = Record<'a>;
 
-    fn record(log: &mut FinishedSessions, line: Line<'_>, record: Record<'_>, _: &mut RecordErrors) -> RecordKind {
+    fn record(log: &mut FinishedSessions, line: Line<'_>, record: Record<'_>, damage: &mut RecordErrors) -> RecordKind {
         let is_row = record.table.is_some();
+        if is_row && !record.value.is_object() {
+            damage.note(Reason::NotAnObject);
+            return RecordKind::Known;
+        }
         let document: Document<'_> = if is_row { record.value.read() } else { Raw(line.bytes).read() };
         let Some(id) = document.conversation_id.some() else { return RecordKind::Unknown };
         let mut builder = Builder::new(&log.context, id, line.number);

@@ -89,7 +89,7 @@ impl SessionRecords for Trajectories {
             last = line_numbers.line_of(*raw);
             run.message(index, &raw.read(), last, damage);
         }
-        run.end(&document, last);
+        run.end(&document, last, damage);
         log.sessions.push(run.finish());
         RecordKind::Known
     }

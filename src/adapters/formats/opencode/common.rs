@@ -8,7 +8,7 @@ use std::mem;
 
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::builder::{Builder, Last, brief};
+use crate::adapters::shared::builder::{Builder, Last, brief, money};
 use crate::adapters::shared::tools::Subject;
 use crate::adapters::shared::{names, subagents, tools};
 use crate::base::text::{SharedStr, Symbol};
@@ -161,7 +161,14 @@ impl<'a> Message<'a> {
     }
 
     /// Adds a response.
-    pub(crate) fn turn(&self, builder: &mut Builder, bill: &Bill<'_>, line: i64, tokens: Tokens) -> usize {
+    pub(crate) fn turn(
+        &self,
+        builder: &mut Builder,
+        bill: &Bill<'_>,
+        line: i64,
+        tokens: Tokens,
+        damage: &mut RecordErrors,
+    ) -> usize {
         let index = builder.turn(self.identity(bill.usage), line);
         let is_unknown = bill.usage.is_empty();
         let stop_reason = bill.stop_reason.owned();
@@ -186,7 +193,7 @@ impl<'a> Message<'a> {
             stop_reason,
             tokens: if is_unknown { Tokens::UNKNOWN } else { tokens }.into(),
             // Without counts, a cost of 0 is unknown too.
-            cost: bill.cost.money().filter(|it| *it > 0.0 || !is_unknown).map(Cost::of),
+            cost: money(bill.cost, damage).filter(|it| *it > 0.0 || !is_unknown).map(Cost::of),
             ..Turn::default()
         };
         index
@@ -204,6 +211,10 @@ impl<'a> Message<'a> {
             return;
         }
         builder.session.stop_reason = self.finish.owned().or_else(|| builder.session.stop_reason.take());
+        if self.finish.as_str() == FAILED {
+            builder.fail(None, "");
+            return;
+        }
         let ended = match self.finish.as_str() {
             "" => ends && self.time.end().is_some(),
             reason => is_last(reason),
@@ -229,6 +240,9 @@ impl<'a> Message<'a> {
         }
     }
 }
+
+/// The stop reason of a response that failed, if nothing else states the error.
+pub(crate) const FAILED: &str = "error";
 
 /// Whether the agent stops after a response with this stop reason.
 pub(crate) fn is_last(reason: &str) -> bool {

@@ -1,13 +1,14 @@
 //! One session of OpenCode while its messages are read, from the database or an export.
 
-use super::common::{Info, KILO, Message, Part, compaction, go_on, is_last, reasoning_is_inside};
+use super::common::{Info, KILO, Message, Part, Usage, compaction, go_on, is_last, reasoning_is_inside};
 use super::replay::Replays;
 use super::sums::Sums;
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::builder::{Builder, money};
 use crate::adapters::shared::repository::of_root;
 use crate::adapters::shared::usage;
+use crate::json::Raw;
 use crate::json::fields::{Maybe, Number};
 use crate::model::health::Reason;
 use crate::model::session::{CallStatus, SessionResult};
@@ -49,10 +50,11 @@ impl Conversation {
         builder.finish()
     }
 
-    /// Adds a message with its parts, each with its line.
+    /// Adds a message, which is or is in `raw`, with its parts, each with its line.
     pub(super) fn message(
         &mut self,
         message: &Message<'_>,
+        raw: Raw<'_>,
         line: i64,
         parts: &[(i64, Part<'_>)],
         damage: &mut RecordErrors,
@@ -60,7 +62,7 @@ impl Conversation {
         match message.role.as_str() {
             "user" => self.user(message, parts),
             "assistant" => self.assistant(message, line, parts, damage),
-            _ => {}
+            _ => damage.unread_counts("message", raw),
         }
     }
 
@@ -69,7 +71,7 @@ impl Conversation {
         self.sums.message(message);
         if let Some(usage) = usage::present(&message.tokens, damage).filter(|usage| !usage.is_empty()) {
             let tokens = usage.tokens(self.includes_reasoning(message), damage);
-            message.turn(&mut self.builder, &message.bill(usage, None), line, tokens);
+            message.turn(&mut self.builder, &message.bill(usage, None), line, tokens, damage);
         }
     }
 
@@ -134,7 +136,7 @@ impl Conversation {
                 "step-finish" if whole.has_steps => {
                     if let Some(usage) = part.tokens.get().filter(|it| !it.is_empty()) {
                         let tokens = usage.tokens(self.includes_reasoning(message), damage);
-                        let turn = message.turn(&mut self.builder, &part.bill(usage), *line, tokens);
+                        let turn = message.turn(&mut self.builder, &part.bill(usage), *line, tokens, damage);
                         for call in open_calls.drain(..) {
                             self.builder.session.tool_calls[call].turn = Some(turn);
                         }
@@ -164,19 +166,21 @@ impl Conversation {
         if steps.iter().filter(|(_, usage)| !usage.is_empty()).count() > 1 {
             return Whole { turn: None, has_steps: true };
         }
-        let last = steps.last().map(|(part, _)| *part);
-        let mut stated = message.tokens.get().filter(|it| !it.is_empty()).map(|it| message.bill(it, last));
+        let last = steps.iter().rfind(|(_, usage)| !usage.is_empty()).or_else(|| steps.last());
+        let mut stated =
+            message.tokens.get().filter(|it| !it.is_empty()).map(|it| message.bill(it, last.map(|(part, _)| *part)));
         // Kilo Code adds the cost of subagents to that of the message (`KiloCostPropagation`), not to those of its steps.
-        let own_cost = of_kind("step-finish").filter_map(|it| it.cost.money()).reduce(|a, b| a + b);
+        let own_cost = of_kind("step-finish").filter_map(|it| money(it.cost, damage)).reduce(|a, b| a + b);
         let is_of_kilo =
             self.builder.session.runtime == KILO || of_kind("step-finish").any(|it| it.routed_model().is_some());
         if let (Some(bill), Some(cost), true) = (&mut stated, own_cost, is_of_kilo) {
             bill.cost = Number(Some(cost));
         }
-        let step = steps.last().map(|(part, usage)| part.bill(usage));
+        let step = last.map(|(part, usage)| part.bill(usage));
         // An answer without counts and steps: shell commands and starts of agents have no such end.
-        let answer =
-            || message.tokens.get().filter(|_| is_last(message.finish.as_str())).map(|it| message.bill(it, None));
+        let nothing = Usage::default();
+        let counts = message.tokens.get().unwrap_or(&nothing);
+        let answer = || is_last(message.finish.as_str()).then(|| message.bill(counts, None));
         let bill = match stated.or(step).or_else(answer) {
             // A request that failed without any tokens is not a turn.
             Some(bill) if !(bill.usage.is_empty() && message.error.name.is_some()) => bill,
@@ -189,7 +193,7 @@ impl Conversation {
             }
         };
         let tokens = bill.usage.tokens(self.includes_reasoning(message), damage);
-        Whole { turn: Some(message.turn(&mut self.builder, &bill, line, tokens)), has_steps: false }
+        Whole { turn: Some(message.turn(&mut self.builder, &bill, line, tokens, damage)), has_steps: false }
     }
 }
 

@@ -56,7 +56,7 @@ use super::messages_2::{self, Model, Stored, word};
 use super::sums::Stated;
 use crate::adapters::engine::sessions::SessionsById;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
-use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::builder::{Builder, money};
 use crate::json::Raw;
 use crate::json::fields::{Count, Number, Text, TextOrBlocks, When};
 use crate::json::lines::Line;
@@ -206,7 +206,7 @@ impl Row<'_> {
         damage.note_impossible(&counts);
         Stated {
             tokens: Usage::of_counts(counts).with_reasoning(),
-            cost: self.cost,
+            cost: money(self.cost, damage),
             created: self.time_created.0,
             updated: self.time_updated.0,
             is_fork: self.fork_session_id.is_some(),
@@ -249,14 +249,14 @@ impl Fold for Database {
                 let parts = row.part.blocks.into_iter();
                 let parts: Vec<_> =
                     parts.map(|block| (number, part(block.id, message.id.clone(), block.data, damage))).collect();
-                self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
+                self.session(row.session_id.as_str(), number).message(&message, row.data, number, &parts, damage);
             }
             // A part whose message was deleted: its response counts.
             "part" => {
                 let role = word("assistant");
                 let message = Message { id: row.message_id, role, ..Message::default() };
                 let parts = [(number, part(row.id, message.id.clone(), row.data, damage))];
-                self.session(row.session_id.as_str(), number).message(&message, number, &parts, damage);
+                self.session(row.session_id.as_str(), number).message(&message, row.data, number, &parts, damage);
             }
             "session_message" => {
                 let stored = Stored { id: row.id, kind: row.kind, data: row.data };

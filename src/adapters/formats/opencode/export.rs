@@ -19,7 +19,7 @@
 //! | tokens | `tokens.input`, `cache.read`, `cache.write`; output is `output` + `reasoning`, or only `output` if it includes the reasoning |
 //! | cost | `cost`; in Kilo Code that of the steps |
 //! | duration | created to completed, of responses that call no tools |
-//! | call | `tool` parts: `state.status`, `output` or `error`, `metadata.exit`; an exit code other than 0 is an `error`, although the state is `completed`. A command that was stopped has none, and is `ok` |
+//! | call | `tool` parts: `state.status`, `output` or `error`, `metadata.exit`; an exit code other than 0 is an `error`, although the state is `completed`. A command that the tool stopped, as its time was over or the user wanted it, has none, and is `cancelled` |
 //! | call status | the text of the error: a refusal, or "The user dismissed this question", is `denied`; "Tool execution aborted" is `cancelled` (`incomplete` for a subagent). A call of `invalid` is an `error` of `input.tool` |
 //! | file change | `metadata.files`, `filediff`, `diff`, the patch. The file is new by `exists` or an empty `before` |
 //! | subagent | `metadata.sessionId` of the `task` tool, since 2.0 `sessionID` of `subagent`; the child is a session of its own |
@@ -42,6 +42,7 @@ use super::messages_2::{self, Model, Stored};
 use super::sums::Stated;
 use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
+use crate::adapters::shared::builder::money;
 use crate::adapters::shared::ids::hashed_id;
 use crate::json::Raw;
 use crate::json::fields::{Maybe, Number, Text, When};
@@ -160,7 +161,7 @@ impl Fold for Exports {
         if is_2 {
             conversation.sums.state(Stated {
                 tokens: info_2.tokens.get().map_or(Tokens::UNKNOWN, Usage::with_reasoning),
-                cost: info_2.cost,
+                cost: money(info_2.cost, damage),
                 created: info.time.start(),
                 updated: info_2.time.updated.0,
                 is_fork: info.fork.session_id.is_some(),
@@ -187,10 +188,7 @@ impl Fold for Exports {
             let parts: Vec<Raw<'_>> = entry.parts.read();
             let parts: Vec<(i64, Part<'_>)> =
                 parts.iter().map(|raw| (line_numbers.line_of(*raw), read_part(*raw, damage))).collect();
-            if !matches!(entry.info.role.as_str(), "user" | "assistant") {
-                damage.unread_counts("message", raw);
-            }
-            conversation.message(&entry.info, line, &parts, damage);
+            conversation.message(&entry.info, raw, line, &parts, damage);
         }
         self.sessions.push(conversation.finish());
         RecordKind::Known
@@ -237,6 +235,7 @@ mod tests {
         for (messages, status) in [
             (done.clone(), "success"),
             (assistant(&format!(r#"{TOKENS},"finish":"tool-calls""#), ""), "incomplete"),
+            (assistant(&format!(r#"{TOKENS},"finish":"error""#), ""), "error"),
             (assistant(&format!(r#"{TOKENS},"finish":"stop""#), CALL), "incomplete"),
             (assistant(TOKENS, ""), "success"),
             (assistant(TOKENS, CALL), "incomplete"),
@@ -251,6 +250,20 @@ mod tests {
         }
     }
 
+    /// The last step may state zeros.
+    #[test]
+    fn the_step_with_counts_is_the_response() {
+        let step =
+            |tokens: &str, cost: &str| format!(r#"{{"type":"step-finish","reason":"stop",{tokens},"cost":{cost}}}"#);
+        let (first, last) = (step(TOKENS, "0.5"), step(NOTHING.trim_end_matches(r#","cost":0"#), "0"));
+        for parts in [format!("{first},{last}"), format!("{last},{first}")] {
+            let session = session(&assistant(NOTHING, &parts));
+            let turn = &session.turns[0];
+            let cost = turn.cost.as_deref().map(|cost| cost.total);
+            assert_eq!((session.turns.len(), turn.tokens.get().total(), cost), (1, Some(8), Some(0.5)), "{parts}");
+        }
+    }
+
     /// A failed request, and a message that no model wrote, are not responses. A response without usage is one.
     #[test]
     fn only_responses_are_turns() {
@@ -260,6 +273,8 @@ mod tests {
             (TOKENS, "", 1, false),
             (NOTHING, CALL, 0, false),
             (NOTHING, finish.as_str(), 1, false),
+            (r#""finish":"stop""#, "", 1, false),
+            (r#""finish":"tool-calls""#, "", 0, false),
             (NOTHING, r#"{"type":"step-start"}"#, 0, true),
             (aborted.as_str(), r#"{"type":"step-start"}"#, 0, true),
         ] {

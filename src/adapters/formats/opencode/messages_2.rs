@@ -141,7 +141,7 @@ pub(super) fn add(session: &mut Conversation, stored: Stored<'_>, line: i64, dam
         "user" => {
             message.role = word("user");
             let said = Part { kind: word("text"), text: data.text, ..Part::default() };
-            session.message(&message, line, &[(line, said)], damage);
+            session.message(&message, stored.data, line, &[(line, said)], damage);
         }
         "assistant" => {
             let mut parts = vec![marker("step-start")];
@@ -163,7 +163,7 @@ pub(super) fn add(session: &mut Conversation, stored: Stored<'_>, line: i64, dam
             if let Maybe::Present(error) = data.error {
                 message.error = error.named();
             }
-            session.message(&message, line, &parts, damage);
+            session.message(&message, stored.data, line, &parts, damage);
         }
         "compaction" => {
             let builder = &mut session.builder;

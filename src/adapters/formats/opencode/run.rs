@@ -20,11 +20,11 @@
 
 use serde::Deserialize;
 
-use super::common::{Error, Part, is_last, with_runtime};
+use super::common::{Error, FAILED, Part, is_last, with_runtime};
 use crate::adapters::engine::sessions::{Sessions, streaming_sessions};
 use crate::adapters::engine::{Adapter, Context, Fold, RecordErrors, RecordKind, fold};
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::builder::{Builder, money};
 use crate::adapters::shared::usage;
 use crate::base::time::Time;
 use crate::json::fields::{Text, When};
@@ -134,13 +134,15 @@ impl Session {
         if let Some(model) = part.routed_model() {
             (turn.provider, turn.model) = (model.provider_id.owned(), model.model_id.owned());
         }
-        turn.cost = part.cost.money().map(Cost::of);
+        turn.cost = money(part.cost, damage).map(Cost::of);
         for call in self.open_calls.drain(..) {
             self.builder.session.tool_calls[call].turn = Some(index);
         }
         self.builder.session.stop_reason = part.reason.owned();
         // Some versions log no reason. A step without calls is the last.
-        if part.reason.as_str().is_empty() || is_last(part.reason.as_str()) {
+        if part.reason.as_str() == FAILED {
+            self.builder.fail(None, "");
+        } else if part.reason.as_str().is_empty() || is_last(part.reason.as_str()) {
             self.builder.succeed();
         }
     }

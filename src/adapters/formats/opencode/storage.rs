@@ -138,7 +138,7 @@ fn assistant(builder: &mut Builder, message: &Message<'_>, line: i64, damage: &m
     if message.tokens == Maybe::Wrong {
         damage.note(Reason::NoUsage);
     } else if let Some((usage, tokens)) = tokens.filter(|(it, _)| !it.is_empty()) {
-        message.turn(builder, &message.bill(usage, None), line, tokens);
+        message.turn(builder, &message.bill(usage, None), line, tokens, damage);
     } else {
         // It may have been cut before its tokens were logged.
         let is_cut = message.error.name.some().is_none() && message.time.end().is_none();

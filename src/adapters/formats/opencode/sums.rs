@@ -8,7 +8,6 @@
 use super::common::{Message, Usage};
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::json::fields::Number;
 use crate::model::session::{ModelTotal, SessionResult, Tokens, Total, TotalKind, Turn};
 
 /// Sums that differ by less are equal.
@@ -17,7 +16,7 @@ const NO_MONEY: f64 = 1e-9;
 /// What a session states.
 pub(super) struct Stated {
     pub(super) tokens: Tokens,
-    pub(super) cost: Number,
+    pub(super) cost: Option<f64>,
     /// When the session began. Messages before are copies.
     pub(super) created: Option<Time>,
     /// When it changed: later than each step, also a reverted one.
@@ -56,7 +55,7 @@ impl Sums {
         let Some(stated) = self.stated else { return };
         let above = |sum: Option<i64>, shown: Option<i64>| Some(sum?.saturating_sub(shown.unwrap_or(0)).max(0));
         let mut tokens = stated.tokens.zip(self.tokens, above);
-        let mut cost = stated.cost.money().map_or(0.0, |cost| cost - self.cost);
+        let mut cost = stated.cost.map_or(0.0, |cost| cost - self.cost);
         if tokens.total().unwrap_or(0) == 0 && cost < NO_MONEY {
             return;
         }

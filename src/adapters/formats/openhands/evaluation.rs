@@ -17,6 +17,7 @@ use super::common::conversation::Conversation;
 use super::common::records::{Event, Llm, Metrics, TokenUsage};
 use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, FinishedSessions, RecordErrors, RecordKind, SessionRecords, session_records};
+use crate::adapters::shared::builder::money;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::json::Raw;
@@ -120,7 +121,7 @@ fn requests(conversation: &mut Conversation, metrics: &Metrics<'_>, line: i64, d
             turn.message_id = turn.message_id.take().or_else(|| usage.response_id.owned());
         }
         if let Some(entry) = costs.get(index) {
-            turn.cost = entry.cost.money().map(Cost::of);
+            turn.cost = money(entry.cost, damage).map(Cost::of);
             turn.model = turn.model.take().or_else(|| entry.model.owned());
         }
     }

@@ -108,13 +108,13 @@ pub(crate) fn is_auxiliary(probe: &Probe<'_>) -> bool {
 /// The result of the trial whose directory contains this file, if it is one.
 pub fn trial_of(bytes: &[u8]) -> Option<TrialResult> {
     let document: Document<'_> = json::from_slice(bytes.trim_ascii()).ok()?;
-    document.trial().or_else(|| token_usage::run_of(bytes))
+    document.trial(&mut RecordErrors::default()).or_else(|| token_usage::run_of(bytes))
 }
 
 /// The results of a trial, or of all trials of a run.
 pub fn trials_of(bytes: &[u8]) -> Vec<TrialResult> {
     let document: Document<'_> = json::from_slice(bytes.trim_ascii()).unwrap_or_default();
-    document.trials()
+    document.trials(&mut RecordErrors::default())
 }
 
 /// What a run of terminal-bench states about all of its trials.
@@ -152,26 +152,27 @@ pub fn run_of(bytes: &[u8]) -> Option<Run> {
 
 impl Document<'_> {
     /// The results of a trial, or of all trials of a run.
-    fn trials(&self) -> Vec<TrialResult> {
+    fn trials(&self, damage: &mut RecordErrors) -> Vec<TrialResult> {
         if self.results.is_empty() {
-            return self.trial().into_iter().collect();
+            return self.trial(damage).into_iter().collect();
         }
         let trials: Vec<Raw<'_>> = self.results.read();
-        trials.into_iter().filter_map(|raw| raw.read::<Document<'_>>().trial()).collect()
+        trials.into_iter().filter_map(|raw| raw.read::<Document<'_>>().trial(damage)).collect()
     }
 
     /// The result, if the document is one of a trial.
-    fn trial(&self) -> Option<TrialResult> {
+    fn trial(&self, damage: &mut RecordErrors) -> Option<TrialResult> {
         self.trial_name.some()?;
         if self.task_name.some().is_some() {
-            Some(harbor::trial(self))
+            Some(harbor::trial(self, damage))
         } else {
             // A trial whose tests did not run is not resolved: null.
-            self.task_id.some().map(|_| self.trial_of_terminal_bench())
+            self.task_id.some().map(|_| self.trial_of_terminal_bench(damage))
         }
     }
 
-    fn trial_of_terminal_bench(&self) -> TrialResult {
+    fn trial_of_terminal_bench(&self, damage: &mut RecordErrors) -> TrialResult {
+        damage.note_impossible(&[self.total_input_tokens, self.total_output_tokens]);
         let task = self.task_id.as_str();
         let failure = self.failure_mode.some().filter(|it| !matches!(*it, "unset" | "none"));
         let empty = Pairs::default();
@@ -226,8 +227,13 @@ pub(crate) enum Results {}
 impl SessionRecords for Results {
     type Record<'a> = Document<'a>;
 
-    fn record(log: &mut FinishedSessions, line: Line<'_>, document: Document<'_>, _: &mut RecordErrors) -> RecordKind {
-        let trials = document.trials();
+    fn record(
+        log: &mut FinishedSessions,
+        line: Line<'_>,
+        document: Document<'_>,
+        damage: &mut RecordErrors,
+    ) -> RecordKind {
+        let trials = document.trials(damage);
         if trials.is_empty() {
             return RecordKind::Unknown;
         }

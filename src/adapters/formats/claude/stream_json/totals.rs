@@ -28,6 +28,8 @@ impl Session {
         let mut models: Vec<_> = usage.map(|(model, usage)| usage.total(model, damage)).collect();
         // Qwen Code adds up all agents.
         let covers_subagents = !models.is_empty() || self.conversation.input_includes_cache;
+        // A server that states no usage.
+        models.retain(|model| !model.tokens.is_all_zero() || model.cost > Some(0.0));
         if models.is_empty()
             && let Some(tokens) = main
         {

@@ -81,6 +81,8 @@ pub(super) struct CompactMetadata<'a> {
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ForkedFrom<'a> {
     pub(super) session_id: Text<'a>,
+    /// The record that this one is a copy of, which may have another `uuid`.
+    pub(super) message_uuid: Text<'a>,
 }
 
 /// Context that was added to a request. A prompt that the user typed while a tool ran is one of the type `queued_command`.
@@ -172,11 +174,16 @@ impl Record<'_> {
         (attribution != Details::default()).then_some(attribution)
     }
 
+    /// Its id, which copies in forks share.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.forked_from.message_uuid.some().or(self.uuid.some())
+    }
+
     /// Where it is, and the agent that wrote it.
     pub(super) fn origin<'a>(&'a self, line: Line<'a>) -> Origin<'a> {
         Origin {
             at: At { line: line.number, time: self.timestamp.0 },
-            uuid: self.uuid.some(),
+            uuid: self.id(),
             request_id: self.request_id.some(),
             forked_from: self.forked_from.session_id.some(),
             is_subagent: self.is_sidechain.is_true(),

@@ -117,7 +117,7 @@ impl Session {
                 let text = message.content.blocks.iter().find_map(|it| it.text.some()).unwrap_or_default();
                 let class: Text<'_> = record.error.read();
                 let event = self.event(EventKind::Error, origin);
-                event.key = record.uuid.owned();
+                event.key = record.id().map(Into::into);
                 event.code = class.owned();
                 event.message = Some(brief(text));
                 if record.quota_limits.is_empty() {
@@ -199,15 +199,19 @@ impl Session {
     /// A prompt that the user typed while the agent was at work.
     fn queued_prompt(&mut self, record: &Record<'_>, origin: &Origin<'_>) {
         let Some(attachment) = record.attachment.as_deref().filter(|_| !origin.is_subagent) else { return };
-        let blocks = attachment.prompt.blocks.iter().find_map(|it| it.text.some());
-        let text = attachment.prompt.text.as_deref().or(blocks);
+        let texts = || {
+            let blocks = attachment.prompt.blocks.iter().filter_map(|it| it.text.some());
+            attachment.prompt.text.as_deref().into_iter().chain(blocks)
+        };
+        let text = text_of_prompt(texts());
+        let is_image = texts().next().is_none();
         let own = record.origin.kind.as_str();
         let author = Author {
             origin: if own.is_empty() { attachment.origin.kind.as_str() } else { own },
             source: record.prompt_source.as_str(),
             turn: record.turn_origin.as_str(),
         };
-        if author.is_human(text) {
+        if (text.is_some() || is_image) && author.is_human(text) {
             let id = attachment.source_uuid.some().or(origin.uuid);
             self.conversation.builder.prompt_as(prompt_identity(id), text);
         }
@@ -240,7 +244,7 @@ impl Session {
             self.command(text, record.is_meta.is_true());
         }
         if !is_machine && (text.is_some() || has_image) && author.is_human(text) {
-            self.conversation.builder.prompt_as(prompt_identity(record.uuid.some()), text);
+            self.conversation.builder.prompt_as(prompt_identity(record.id()), text);
             if matches!(self.last, Ending::Interruption) {
                 self.last = Ending::Prompt;
             }
@@ -272,7 +276,7 @@ impl Session {
         match record.subtype.as_str() {
             "compact_boundary" => {
                 let event = self.event(EventKind::Compaction, origin);
-                event.key = record.uuid.owned();
+                event.key = record.id().map(Into::into);
                 event.code = record.compact_metadata.trigger.owned();
                 event.tokens_before = record.compact_metadata.pre_tokens.get();
                 event.tokens_after = record.compact_metadata.post_tokens.get();
@@ -280,7 +284,7 @@ impl Session {
             "api_error" => {
                 let error: ApiError<'_> = record.error.read();
                 let event = self.event(EventKind::Retry, origin);
-                event.key = record.uuid.owned();
+                event.key = record.id().map(Into::into);
                 event.code = error.status.get().map(|it| it.to_string().into());
                 event.message = error.message.some().or(record.content.some()).map(brief);
             }

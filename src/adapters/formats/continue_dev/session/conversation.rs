@@ -3,7 +3,7 @@
 use std::hash::Hasher as _;
 
 use super::counts::Counts;
-use super::records::{CallState, Document, FileArgument, Item, Message, PromptLog, Usage};
+use super::records::{CallState, Document, FileArgument, Item, Message, Output, PromptLog, Usage};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::text_of;
@@ -162,7 +162,13 @@ impl Session {
             }
         }
         match state.status.as_str() {
-            "done" => self.builder.result(call, state.output, None, CallStatus::Ok),
+            "done" => {
+                let shown = state.output.read::<Vec<Output<'_>>>().into_iter().find_map(|it| it.status.0);
+                let ended = shown.filter(|_| category == "shell");
+                let end = ended.as_deref().unwrap_or_default();
+                self.builder.result(call, state.output, None, CallStatus::from_error(has_failed(end)));
+                self.builder.session.tool_calls[call].exit_code = exit_code(end).into();
+            }
             "errored" => self.builder.result(call, state.output, None, CallStatus::Error),
             "canceled" => self.builder.deny(call, at, None),
             _ => {}
@@ -192,6 +198,19 @@ impl Session {
         session.under_reports = !session.turns.is_empty() && !session.answers.is_empty();
         self.builder.end(self.last);
         self.builder.finish()
+    }
+}
+
+/// Whether the status that the tool shows below the output of a command is that of a failure (`runTerminalCommand.ts`).
+fn has_failed(status: &str) -> bool {
+    status.starts_with("Command failed") || status.starts_with("Command timed out")
+}
+
+/// The exit code in the status below the output of a command.
+fn exit_code(status: &str) -> Option<i64> {
+    match status {
+        "Command completed" => Some(0),
+        _ => status.strip_prefix("Command failed with exit code ")?.trim().parse().ok(),
     }
 }
 

@@ -96,6 +96,14 @@ pub(super) struct CallState<'a> {
     pub(super) output: Raw<'a>,
 }
 
+/// A part of the output of a call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, bound(deserialize = "'de: 'a"))]
+pub(super) struct Output<'a> {
+    /// How a command ended, in words.
+    pub(super) status: Text<'a>,
+}
+
 /// The arguments of Continue's own tools.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "'de: 'a"))]

@@ -10,7 +10,7 @@ use crate::adapters::shared::tools;
 use crate::base::split;
 use crate::json::Raw;
 use crate::json::fields::{Count, Flag, Maybe, Text, When};
-use crate::model::session::Operation;
+use crate::model::session::{CallStatus, Operation};
 
 /// A document, a header, a message or a change of what was written before.
 #[derive(Debug, Default, Deserialize)]
@@ -57,6 +57,8 @@ pub(super) struct Set<'a> {
 pub(super) struct ToolCall<'a> {
     pub(super) id: Text<'a>,
     pub(super) name: Text<'a>,
+    /// With the name of the server, if the tool is one of an MCP server.
+    pub(super) display_name: Text<'a>,
     pub(super) args: Raw<'a>,
     pub(super) result: Raw<'a>,
     pub(super) status: Text<'a>,
@@ -64,6 +66,14 @@ pub(super) struct ToolCall<'a> {
     pub(super) result_display: Display<'a>,
     /// The agent that the call ran.
     pub(super) agent_id: Text<'a>,
+}
+
+impl ToolCall<'_> {
+    /// The MCP server of the tool: `DiscoveredMCPTool` in `tools/mcp-tool.ts`.
+    pub(super) fn mcp_server(&self) -> Option<&str> {
+        let (_, server) = self.display_name.as_str().strip_suffix(" MCP Server)")?.rsplit_once(" (")?;
+        Some(server)
+    }
 }
 
 /// What the user sees of an edit; for other calls it is a text.
@@ -186,8 +196,26 @@ pub(crate) const REFUSALS: [&str; 6] = [
 
 /// The exit code in the result that the model gets of a command: after the output, and before other facts of the process.
 pub(crate) fn exit_code(output: &str) -> Option<i64> {
-    const LATER: [&str; 3] = ["Signal: ", "Background PIDs: ", "Process Group PGID: "];
-    let is_later = |line: &&str| line.trim().is_empty() || LATER.iter().any(|it| line.starts_with(it));
-    let line = output.lines().rev().find(|line| !is_later(line))?;
+    let line = output.lines().rev().find(|line| !is_added(line))?;
     line.strip_prefix("Exit Code: ")?.trim().parse().ok()
+}
+
+/// Whether a line of the output of a command is one that the tool adds after the exit code.
+fn is_added(line: &str) -> bool {
+    const ADDED: [&str; 3] = ["Signal: ", "Background PIDs: ", "Process Group PGID: "];
+    line.trim().is_empty() || ADDED.iter().any(|it| line.starts_with(it))
+}
+
+/// How a command ended that the tool describes as a success, if it did not end by itself: `shell.ts` of both programs.
+pub(crate) fn stopped_command(output: &str) -> Option<CallStatus> {
+    const TIMEOUTS: [&str; 2] =
+        ["Command was automatically cancelled because it exceeded the timeout", "Command timed out after "];
+    let is_killed =
+        |line: &str| line.strip_prefix("Signal: ").is_some_and(|signal| !matches!(signal.trim(), "(none)" | "0"));
+    let last = output.lines().rev().take_while(|line| is_added(line));
+    if TIMEOUTS.iter().any(|text| output.starts_with(text)) || last.into_iter().any(is_killed) {
+        Some(CallStatus::Error)
+    } else {
+        output.starts_with("Command was cancelled by user before it could complete").then_some(CallStatus::Cancelled)
+    }
 }

@@ -3,7 +3,9 @@
 use foldhash::{HashSet, HashSetExt as _};
 
 use super::prompts::{Author, prompt_of, without_context_of_hooks};
-use super::records::{FunctionResponse, REFUSALS, Record, ToolCall, exit_code, result_of, text_of, unmasked};
+use super::records::{
+    FunctionResponse, REFUSALS, Record, ToolCall, exit_code, result_of, stopped_command, text_of, unmasked,
+};
 use super::rewritten::Written;
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
@@ -82,8 +84,15 @@ impl Chat {
         session.parent_session_id = parent.filter(|parent| *parent != session.session_id);
     }
 
-    /// Adds a message. `is_history`: whether it repeats or replaces the history.
-    pub(super) fn message(&mut self, message: &Record<'_>, line: i64, is_history: bool, damage: &mut RecordErrors) {
+    /// Adds a message, which is or is in `raw`. `is_history`: whether it repeats or replaces the history.
+    pub(super) fn message(
+        &mut self,
+        message: &Record<'_>,
+        raw: Raw<'_>,
+        line: i64,
+        is_history: bool,
+        damage: &mut RecordErrors,
+    ) {
         let (id, time) = (message.id.as_str(), message.timestamp.0);
         self.builder.extend_to(time);
         let is_new = id.is_empty() || self.ids.insert(id.to_owned());
@@ -115,7 +124,8 @@ impl Chat {
                     event.message = Some(brief(&text));
                 }
             }
-            _ => {}
+            "warning" => {}
+            _ => damage.unread_counts("message", raw),
         }
     }
 
@@ -155,7 +165,7 @@ impl Chat {
             }
         }
         for raw in messages {
-            self.message(&raw.read(), line, true, damage);
+            self.message(&raw.read(), *raw, line, true, damage);
         }
     }
 
@@ -193,6 +203,9 @@ impl Chat {
         let time = logged.timestamp.0;
         let at = At { line, time };
         let call = self.builder.call_of(turn, logged.id.as_str(), logged.name.as_str(), logged.args, at);
+        if let Some(server) = logged.mcp_server() {
+            self.builder.mcp(call, Some(server));
+        }
         let arguments = self.builder.arguments(call, logged.args);
         let (result, FunctionResponse { response, .. }) = result_of(logged);
         let (output, error) = (response.output.as_str(), response.error.as_str());
@@ -203,8 +216,10 @@ impl Chat {
         let output = shown.unwrap_or(output);
         let text = if error.is_empty() { output } else { error };
         let is_refused = REFUSALS.iter().any(|refusal| text.contains(refusal));
+        let is_command = self.builder.session.tool_calls[call].category == "shell";
+        let stopped = || stopped_command(output).filter(|_| is_command);
         let status = match logged.status.as_str() {
-            "success" => CallStatus::Ok,
+            "success" => stopped().unwrap_or(CallStatus::Ok),
             "error" => CallStatus::Error,
             "cancelled" => CallStatus::Cancelled,
             // Still running.

@@ -7,6 +7,7 @@ use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::formats::goose::part::Part;
 use crate::adapters::formats::goose::records::{Message, Record, Usage};
 use crate::adapters::shared::at::At;
+use crate::adapters::shared::builder::money;
 use crate::adapters::shared::ids::counts_name;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
@@ -71,7 +72,7 @@ impl Session {
             let configuration = record.model_config_json.get().or_else(|| record.model_config.get());
             configuration.and_then(|it| it.model_name.owned())
         };
-        self.accumulated = (Usage::accumulated(record).tokens(damage), record.accumulated_cost.money());
+        self.accumulated = (Usage::accumulated(record).tokens(damage), money(record.accumulated_cost, damage));
         self.last_request = Usage::of(record).tokens(damage);
     }
 
@@ -99,7 +100,7 @@ impl Session {
         turn.provider.clone_from(&self.provider);
         turn.occurred_at = time;
         turn.tokens = tokens.into();
-        turn.cost = record.cost.money().map(Cost::of);
+        turn.cost = money(record.cost, damage).map(Cost::of);
     }
 
     pub(super) fn message(&mut self, message: &Message<'_>, line: i64, damage: &mut RecordErrors) {

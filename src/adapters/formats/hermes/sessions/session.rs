@@ -16,6 +16,7 @@ use crate::base::text::Symbol;
 use crate::base::time::Time;
 use crate::json::Raw;
 use crate::json::fields::{Flag, Number, Text};
+use crate::model::health::Reason;
 use crate::model::session::{CallStatus, Capabilities, EventKind, Identity, Operation, SessionResult, Total};
 
 /// What a tool returns, if it returns JSON.
@@ -147,7 +148,10 @@ impl Session {
         self.builder.offer_tools(document.tools);
     }
 
-    pub(super) fn message(&mut self, message: &Record<'_>, line: i64) {
+    pub(super) fn message(&mut self, message: &Record<'_>, line: i64, damage: &mut RecordErrors) {
+        if !message.tool_calls.is_empty() && !message.tool_calls.is_list() {
+            damage.note(Reason::NotAnObject);
+        }
         let at = At { line, time: message.timestamp.0 };
         let is_summary = is_summary(message);
         let is_copy = self.copies.add(message, is_summary);

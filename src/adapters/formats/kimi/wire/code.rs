@@ -170,6 +170,7 @@ impl Code {
             "step.begin" => {
                 self.last = Last::Work;
                 self.recorded = None;
+                self.add_step_of_zeros();
                 self.first_call = self.builder.session.tool_calls.len();
                 self.began_at = at.time;
             }
@@ -221,16 +222,16 @@ impl Code {
             self.builder.session.stop_reason = event.finish_reason.owned().or(self.builder.session.stop_reason.take());
         }
         let Some(usage) = usage::present(&event.usage, damage) else { return };
-        let Some(tokens) = usage.tokens(damage) else {
-            // Counts that are all 0 are unknown, unless the request failed.
-            if !matches!(event.finish_reason.as_str(), "error" | "failed" | "cancelled" | "aborted" | "interrupted") {
-                let step = Step { uuid: event.uuid.owned(), at, tokens: Tokens::UNKNOWN };
-                self.response(step.identity(), at, step.tokens, None);
-            }
-            return;
-        };
-        if self.recorded.take().is_none_or(|(_, recorded)| recorded != tokens) {
-            self.steps.push(Step { uuid: event.uuid.owned(), at, tokens });
+        let tokens = usage.tokens(damage);
+        let has_failed =
+            matches!(event.finish_reason.as_str(), "error" | "failed" | "cancelled" | "aborted" | "interrupted");
+        let recorded = self.recorded.take().map(|(_, recorded)| recorded);
+        let is_recorded = recorded.is_some_and(|recorded| tokens.is_none_or(|tokens| tokens == recorded));
+        // Counts that are all 0 are unknown, unless the request failed.
+        if !is_recorded && (tokens.is_some() || !has_failed) {
+            let tokens = tokens.unwrap_or(Tokens::UNKNOWN);
+            let span = self.span();
+            self.steps.push(Step { uuid: event.uuid.owned(), at, tokens, span });
         }
     }
 
@@ -376,6 +377,31 @@ mod tests {
     fn a_step_without_counts_is_a_response() {
         let session = read("main", &[step(1, 0), usage(1, TURN, 0), step(2, 7), usage(2, TURN, 7)]);
         assert_eq!(inputs(&session), [None, Some(7)]);
+        let begin = |second| event(second, r#""type":"step.begin""#);
+        for (records, expected) in [
+            // A record states the usage of the step, before or after its end.
+            (vec![begin(1), usage(2, TURN, 7), step(3, 0)], vec![Some(7)]),
+            (vec![begin(1), step(2, 0), usage(2, TURN, 7)], vec![Some(7)]),
+            // The record of the next step is not its own.
+            (vec![begin(1), step(2, 0), begin(3), usage(4, TURN, 7), step(5, 7)], vec![None, Some(7)]),
+        ] {
+            assert_eq!(inputs(&read("main", &records)), expected, "{records:?}");
+        }
+    }
+
+    #[test]
+    fn calls_of_steps_without_records_are_of_their_steps() {
+        let begin = |second| event(second, r#""type":"step.begin""#);
+        let call = |second, id: &str| {
+            event(second, &format!(r#""type":"tool.call","toolCallId":"{id}","name":"Bash","args":{{}}"#))
+        };
+        for second_count in [9, 0] {
+            let records = [begin(1), call(2, "a"), step(4, 7), begin(5), call(6, "b"), step(9, second_count)];
+            let session = read("main", &records);
+            let turns: Vec<_> = session.tool_calls.iter().map(|call| call.turn).collect();
+            let durations: Vec<_> = session.turns.iter().map(|turn| turn.duration_ms.get()).collect();
+            assert_eq!((turns, durations), (vec![Some(0), Some(1)], vec![Some(3000), Some(4000)]));
+        }
     }
 
     /// The summary of a compaction. Descriptions of the format state that the record can repeat a sum.

@@ -3,7 +3,7 @@
 use super::records::{Document, Interrupt, Item, Message, text_of};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::builder::{Builder, brief};
+use crate::adapters::shared::builder::{Builder, brief, money};
 use crate::adapters::shared::usage;
 use crate::base::text::SharedStr;
 use crate::base::time::Time;
@@ -85,7 +85,7 @@ impl Run {
         turn.provider = response.and_then(|it| it.provider.owned());
         let finish = response.and_then(|it| it.choices.first()).map_or(&message.status, |it| &it.finish_reason);
         turn.stop_reason = finish.owned();
-        turn.cost = message.extra.cost.money().map(Cost::of);
+        turn.cost = money(message.extra.cost, damage).map(Cost::of);
         self.builder.session.stop_reason = finish.owned();
         if message.role.as_str() != "user" {
             self.calls(index, turn_index, message, line);
@@ -235,10 +235,10 @@ impl Run {
     }
 
     /// Sets the cost and the outcome of the whole run. `line` is that of the last message.
-    pub(super) fn end(&mut self, document: &Document<'_>, line: i64) {
+    pub(super) fn end(&mut self, document: &Document<'_>, line: i64, damage: &mut RecordErrors) {
         let info = &document.info;
         let stats = info.model_stats.get();
-        let cost = stats.and_then(|it| it.instance_cost.money());
+        let cost = stats.and_then(|it| money(it.instance_cost, damage));
         let calls = stats.and_then(|it| it.api_calls.get()).unwrap_or(0);
         let session = &mut self.builder.session;
         let turns = i64::try_from(session.turns.len()).unwrap_or(i64::MAX);

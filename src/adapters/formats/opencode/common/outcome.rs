@@ -19,6 +19,7 @@ impl Part<'_> {
             // A command that failed is `completed`, too: the tool did its work.
             _ if exit_code.is_some_and(|code| code != 0) => CallStatus::Error,
             "completed" if self.tool.as_str() == INVALID || state.metadata.timeout.is_true() => CallStatus::Error,
+            "completed" if category == "shell" => end_of_command(state.output),
             "completed" => CallStatus::Ok,
             "error" if !was_open(state.error) => CallStatus::Error,
             // A subagent may have worked until the interruption.
@@ -26,6 +27,19 @@ impl Part<'_> {
             _ => CallStatus::Incomplete,
         }
     }
+}
+
+/// How a command without an exit code ended: the tool adds to its output that it stopped it, as its time was over or the user wanted it
+/// (`tool/shell.ts`, before `tool/bash.ts`).
+fn end_of_command(output: Raw<'_>) -> CallStatus {
+    let text = text_of(output);
+    let text = text.trim_end();
+    let ends = ["</shell_metadata>", "</bash_metadata>"];
+    let Some(added) = ends.iter().find_map(|end| text.strip_suffix(end)) else { return CallStatus::Ok };
+    let added = added.rsplit_once("_metadata>").map_or("", |(_, added)| added);
+    let is_stopped = added.contains(" tool terminated command after exceeding timeout ")
+        || added.contains("User aborted the command");
+    if is_stopped { CallStatus::Cancelled } else { CallStatus::Ok }
 }
 
 /// The type of an error, which is empty before 2.0 and in recordings, and its text.

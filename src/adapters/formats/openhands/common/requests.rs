@@ -130,7 +130,7 @@ impl Conversation {
             turn.duration_ms = duration.or_else(|| turn.duration_ms.get()).into();
             // A request without a cost has no entry: if there are fewer, it is not known which ones these are.
             let cost = costs.get(index).filter(|_| costs.len() == usages.len());
-            turn.cost = cost.and_then(|entry| entry.cost.money()).map(Cost::of);
+            turn.cost = cost.and_then(|entry| money(entry.cost, damage)).map(Cost::of);
         }
     }
 

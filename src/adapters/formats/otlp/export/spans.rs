@@ -344,16 +344,19 @@ pub(super) fn counts_of(attributes: Attributes<'_, '_>) -> [Count; 5] {
     COUNT_NAMES.map(|names| attributes.first_count(names))
 }
 
-/// By the conventions, input includes both caches. Some programs exclude them: the caches are then larger than the input, or
-/// the total includes them.
+/// By the conventions, input includes both caches, and output includes reasoning. Some programs exclude them: the caches are then larger
+/// than the input, or the total includes them besides input and output.
 pub(super) fn tokens_of(counts: [Count; 5], total: Count) -> Tokens {
     let [input, output, cache_read, cache_write, reasoning] = counts.map(Count::get);
     let cached = cache_read.unwrap_or(0) + cache_write.unwrap_or(0);
     let sum = input.unwrap_or(0) + output.unwrap_or(0);
-    let total_adds_cached = cached > 0 && total.get() == Some(sum + cached);
+    let thoughts = reasoning.unwrap_or(0);
+    let adds = |more: i64| more > 0 && total.get() == Some(sum + more);
+    let total_adds_cached = cached > 0 && (adds(cached) || adds(cached + thoughts));
+    let total_adds_reasoning = thoughts > 0 && (adds(thoughts) || adds(cached + thoughts));
     Tokens {
         input: if total_adds_cached { input } else { uncached(Included::IfTheyFit, input, cache_read, cache_write) },
-        output,
+        output: if total_adds_reasoning { output.map(|it| it + thoughts) } else { output },
         cache_read,
         cache_write,
         reasoning,
@@ -406,5 +409,30 @@ fn claude_tool(session: &mut Session, record: &Record<'_, '_>) {
     call.duration_ms = start.zip(end).and_then(|(start, end)| end.duration_since(start)).into();
     if let Some(status) = execution {
         builder.result(index, Raw::default(), end, status);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The total shows whether output includes reasoning, and input the caches.
+    #[test]
+    fn the_total_shows_what_the_counts_include() {
+        let known = |counts: [i64; 4]| counts.map(Count::Known);
+        for (counts, total, expected) in [
+            ([1000, 100, 0, 60], Some(1160), [1000, 160, 0, 60]),
+            ([1000, 100, 0, 60], Some(1100), [1000, 100, 0, 60]),
+            ([1000, 100, 0, 60], None, [1000, 100, 0, 60]),
+            ([1000, 100, 400, 60], Some(1160), [600, 160, 400, 60]),
+            ([1000, 100, 400, 60], Some(1560), [1000, 160, 400, 60]),
+            ([1000, 100, 400, 60], Some(1500), [1000, 100, 400, 60]),
+        ] {
+            let [input, output, read, reasoning] = known(counts);
+            let total = total.map_or(Count::Unknown, Count::Known);
+            let tokens = tokens_of([input, output, read, Count::Known(0), reasoning], total);
+            let found = [tokens.input, tokens.output, tokens.cache_read, tokens.reasoning];
+            assert_eq!(found, expected.map(Some), "{counts:?} {total:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::records::{Info, Message, ModelStats, State, Step, Written};
 use crate::adapters::engine::{Context, RecordErrors};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::blocks::TextBlock;
-use crate::adapters::shared::builder::Builder;
+use crate::adapters::shared::builder::{Builder, money};
 use crate::adapters::shared::changed_lines::Sketch;
 use crate::adapters::shared::changes;
 use crate::adapters::shared::chat_completions::ToolCall;
@@ -199,7 +199,7 @@ impl<'a> Run<'a> {
         for it in stats {
             tokens.input = add(tokens.input, it.tokens_sent.get());
             tokens.output = add(tokens.output, it.tokens_received.get());
-            cost = add_money(cost, it.instance_cost.money());
+            cost = add_money(cost, money(it.instance_cost, damage));
             requests = add(requests, it.api_calls.get());
         }
         // A replay sends no requests.

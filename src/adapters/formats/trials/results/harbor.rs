@@ -5,6 +5,8 @@
 //! of the steps, or that of the last one. An exception of a step does not end the trial, unless the step has no rewards.
 
 use super::records::{AgentResult, Document, ExceptionInfo, ModelUsage, Step, Timing, VerifierResult, kind_of, labels};
+use crate::adapters::engine::RecordErrors;
+use crate::adapters::shared::builder::money;
 use crate::adapters::shared::usage::{Included, uncached};
 use crate::base::time::Time;
 use crate::json::Raw;
@@ -25,31 +27,33 @@ struct Spent {
 }
 
 impl AgentResult<'_> {
-    fn spent(&self) -> Spent {
-        let tokens = tokens(self.n_input_tokens, self.n_cache_tokens, self.n_output_tokens);
+    fn spent(&self, damage: &mut RecordErrors) -> Spent {
+        let tokens = tokens(self.n_input_tokens, self.n_cache_tokens, self.n_output_tokens, damage);
         let usages = self.model_usage.get().map(|usages| &*usages.0).unwrap_or_default();
         let usages = usages.iter().filter_map(|(name, usage)| Some((name, usage.get()?)));
-        let models = usages.map(|(name, usage)| usage.of_model(name)).collect();
-        Spent { tokens, cost: self.cost_usd.money(), models }
+        let models = usages.map(|(name, usage)| usage.of_model(name, damage)).collect();
+        Spent { tokens, cost: money(self.cost_usd, damage), models }
     }
 }
 
 impl ModelUsage {
-    fn of_model(&self, name: &str) -> ModelTotal {
+    fn of_model(&self, name: &str, damage: &mut RecordErrors) -> ModelTotal {
         ModelTotal {
             model: Some(name.into()),
-            tokens: tokens(self.n_input_tokens, self.n_cache_tokens, self.n_output_tokens),
-            cost: self.cost_usd.money(),
+            tokens: tokens(self.n_input_tokens, self.n_cache_tokens, self.n_output_tokens, damage),
+            cost: money(self.cost_usd, damage),
             ..ModelTotal::default()
         }
     }
 }
 
-/// The disjoint tokens: the input includes cached tokens (`models/agent/context.py`).
-fn tokens(input: Count, cached: Count, output: Count) -> Tokens {
+/// The disjoint tokens: the input includes cached tokens (`models/agent/context.py`). Some agents copy counts of providers that state them
+/// apart: these can be more than the input.
+fn tokens(input: Count, cached: Count, output: Count, damage: &mut RecordErrors) -> Tokens {
+    damage.note_impossible(&[input, cached, output]);
     let (input, cached) = (input.get(), cached.get());
     let tokens = Tokens {
-        input: uncached(Included::Always, input, cached, None),
+        input: uncached(Included::IfTheyFit, input, cached, None),
         output: output.get(),
         cache_read: cached.filter(|_| input.is_some()),
         ..Tokens::UNKNOWN
@@ -58,8 +62,8 @@ fn tokens(input: Count, cached: Count, output: Count) -> Tokens {
 }
 
 impl Spent {
-    fn of(result: &Maybe<AgentResult<'_>>) -> Self {
-        result.get().map(AgentResult::spent).unwrap_or_default()
+    fn of(result: &Maybe<AgentResult<'_>>, damage: &mut RecordErrors) -> Self {
+        result.get().map(|result| result.spent(damage)).unwrap_or_default()
     }
 
     fn plus(self, other: Self) -> Self {
@@ -72,7 +76,7 @@ impl Spent {
 }
 
 /// The result of a trial.
-pub(super) fn trial(document: &Document<'_>) -> TrialResult {
+pub(super) fn trial(document: &Document<'_>, damage: &mut RecordErrors) -> TrialResult {
     let task = document.task_name.as_str();
     let steps: Vec<Raw<'_>> = document.step_results.read();
     let steps: Vec<Step<'_>> = steps.into_iter().map(Raw::read).collect();
@@ -98,14 +102,15 @@ pub(super) fn trial(document: &Document<'_>) -> TrialResult {
         ..TrialResult::default()
     };
     let exceptions = || steps.iter().filter_map(|step| step.exception_info.get());
-    let spent = steps.iter().map(|step| Spent::of(&step.agent_result)).reduce(Spent::plus);
-    let own = Spent::of(&document.agent_result);
+    let of_step_results: Vec<Spent> = steps.iter().map(|step| Spent::of(&step.agent_result, damage)).collect();
+    let spent = of_step_results.iter().cloned().reduce(Spent::plus);
+    let own = Spent::of(&document.agent_result, damage);
     let spent = spent.filter(|_| document.agent_result.get().is_none()).unwrap_or(own);
     let last = steps.len().checked_sub(1);
-    let of_steps = steps.iter().enumerate().map(|(index, step)| {
+    let of_steps = steps.iter().zip(of_step_results).enumerate().map(|(index, (step, spent))| {
         // An exception that ended the trial was raised in its last step.
         let of_trial = document.exception_info.get().filter(|_| Some(index) == last);
-        of_step(document, &whole, step, step.exception_info.get().or(of_trial))
+        of_step(document, &whole, step, spent, step.exception_info.get().or(of_trial))
     });
     let of_steps = of_steps.collect();
     let trial = failed(whole, document.exception_info.get().or_else(|| exceptions().next()));
@@ -117,10 +122,10 @@ fn of_step(
     document: &Document<'_>,
     whole: &TrialResult,
     step: &Step<'_>,
+    spent: Spent,
     exception: Option<&ExceptionInfo<'_>>,
 ) -> (String, TrialResult) {
     let directory = format!("{STEPS}{}", step.step_name.as_str());
-    let spent = Spent::of(&step.agent_result);
     let (started_at, ended_at) = times(step.agent_execution.get());
     let mut verdicts = whole.verdicts.clone();
     verdicts.extend(verdicts_of(document, &step.verifier_result, ended(&step.verifier), &directory));

@@ -21,7 +21,10 @@ impl Session {
         session.model = data.current_model.owned().or(session.model.take());
         // A process that the user stopped, or that failed, may still write a routine shutdown.
         if data.shutdown_type.as_str() == "error" {
-            self.builder.fail(None, data.error_reason.as_str());
+            // The record of the error, if there is one, states its kind.
+            if session.status != Status::Error {
+                self.builder.fail(None, data.error_reason.as_str());
+            }
         } else if session.status == Status::Incomplete {
             self.builder.succeed();
         }

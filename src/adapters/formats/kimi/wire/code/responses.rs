@@ -1,7 +1,7 @@
 //! The responses: which records and ends of steps state the same one.
 
 use super::records::Record;
-use super::step::identity_of;
+use super::step::{Span, identity_of};
 use super::{Code, MAIN};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::at::At;
@@ -19,20 +19,17 @@ impl Code {
         if record.usage_scope.as_str() == "session" {
             return self.request_outside_of_turns(record, tokens, line);
         }
-        if self.steps.last().is_some_and(|step| step.tokens == tokens) {
-            let step = self.steps.pop();
+        if let Some(step) = self.steps.pop_if(|step| step.tokens == tokens || step.is_of_zeros()) {
             self.add_steps();
-            let identity = match (time, &step) {
-                (None, Some(step)) => step.identity(),
-                _ => identity_of(time, tokens),
-            };
-            let at = At { line, time: step.and_then(|step| step.at.time).or(time) };
-            self.response(identity, at, tokens, Some(&record.agent_id));
+            let identity = if time.is_none() { step.identity() } else { identity_of(time, tokens) };
+            let at = At { line, time: step.at.time.or(time) };
+            self.response(identity, at, tokens, Some(&record.agent_id), step.span);
         } else if self.steps.len() > 1 && self.sum_of_steps() == tokens {
             // The sum of several steps.
             self.add_steps();
         } else {
-            let turn = self.response(identity_of(time, tokens), At { line, time }, tokens, Some(&record.agent_id));
+            let (at, span) = (At { line, time }, self.span());
+            let turn = self.response(identity_of(time, tokens), at, tokens, Some(&record.agent_id), span);
             self.recorded = Some((turn, tokens));
         }
     }
@@ -42,19 +39,37 @@ impl Code {
         self.steps.iter().map(|step| step.tokens).sum()
     }
 
-    /// Adds the steps whose usage no other record states.
-    pub(super) fn add_steps(&mut self) {
-        for step in std::mem::take(&mut self.steps) {
-            self.response(step.identity(), step.at, step.tokens, None);
+    /// Adds the last step if it stated only zeros, and no record has stated its usage until the next step began.
+    pub(super) fn add_step_of_zeros(&mut self) {
+        if let Some(step) = self.steps.pop_if(|step| step.is_of_zeros()) {
+            self.response(step.identity(), step.at, step.tokens, None, step.span);
         }
     }
 
+    /// Adds the steps whose usage no other record states.
+    pub(super) fn add_steps(&mut self) {
+        for step in std::mem::take(&mut self.steps) {
+            self.response(step.identity(), step.at, step.tokens, None, step.span);
+        }
+    }
+
+    /// What belongs to the current step so far.
+    pub(super) fn span(&mut self) -> Span {
+        Span { began_at: self.began_at.take(), calls: self.first_call..self.builder.session.tool_calls.len() }
+    }
+
     /// Adds a response of a step. Returns its turn.
-    pub(super) fn response(&mut self, identity: Identity, at: At, tokens: Tokens, agent: Option<&Text<'_>>) -> usize {
+    fn response(
+        &mut self,
+        identity: Identity,
+        at: At,
+        tokens: Tokens,
+        agent: Option<&Text<'_>>,
+        Span { began_at, calls }: Span,
+    ) -> usize {
         let index = self.turn(identity, at, tokens, agent);
-        let calls = self.builder.session.tool_calls.iter_mut().rev();
-        calls.take_while(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
-        let began_at = self.began_at.take();
+        let calls = self.builder.session.tool_calls.iter_mut().take(calls.end).skip(calls.start);
+        calls.filter(|call| call.turn.is_none()).for_each(|call| call.turn = Some(index));
         self.builder.session.turns[index].duration_ms =
             began_at.zip(at.time).and_then(|(start, end)| end.duration_since(start)).into();
         index

@@ -1,5 +1,7 @@
 //! The end of a step, and the identity of its response.
 
+use std::ops::Range;
+
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::ids::counts_name;
 use crate::base::time::Time;
@@ -9,10 +11,24 @@ use crate::model::session::{Identity, Tokens};
 pub(super) struct Step {
     pub uuid: Option<String>,
     pub at: At,
+    /// Unknown if the step states only zeros.
     pub tokens: Tokens,
+    pub span: Span,
+}
+
+/// What belongs to a step besides its usage.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Span {
+    pub began_at: Option<Time>,
+    /// Indices of its calls.
+    pub calls: Range<usize>,
 }
 
 impl Step {
+    pub fn is_of_zeros(&self) -> bool {
+        self.tokens == Tokens::UNKNOWN
+    }
+
     /// Its identity: that of its id, if it has one.
     pub fn identity(&self) -> Identity {
         let named = self.uuid.as_ref().map(|uuid| Identity::Global(format!("kimi step {uuid}").into()));

@@ -4,7 +4,7 @@ use crate::adapters::engine::RecordErrors;
 use crate::adapters::formats::otlp::export::event_record::{Record, compaction, failure, lost, prompt};
 use crate::adapters::formats::otlp::export::session::{Call, Request, Session};
 use crate::adapters::shared::at::At;
-use crate::adapters::shared::usage::{Included, uncached};
+use crate::adapters::shared::usage::{Included, thoughts_beside, uncached};
 use crate::base::text::Symbol;
 use crate::json::fields::Count;
 use crate::model::session::{Capabilities, EventKind, Tokens};
@@ -30,8 +30,7 @@ pub(super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, da
             }
             let [input, output, cached, thoughts, tool] = counts.map(Count::get);
             let total = attributes.count("total_token_count").get();
-            let sum = input.zip(output).map(|(input, output)| input + output);
-            let beside = thoughts.filter(|_| sum.is_none() || sum != total).unwrap_or(0);
+            let beside = thoughts_beside(thoughts, total, input, output, tool);
             let role = attributes.text("role");
             let role = role.as_deref().unwrap_or_default();
             let request = Request {
@@ -40,7 +39,7 @@ pub(super) fn add(session: &mut Session, name: &str, record: &Record<'_, '_>, da
                 model: attributes.text("model"),
                 tokens: Tokens {
                     input: uncached(Included::Always, input, cached, None).map(|it| it + tool.unwrap_or(0)),
-                    output: output.map(|it| it + beside),
+                    output: output.map(|it| it + beside.unwrap_or(0)),
                     cache_read: cached,
                     reasoning: thoughts,
                     ..Tokens::UNKNOWN
