@@ -134,6 +134,23 @@ fn trials_without_ids_of_sessions_are_different_sessions() {
     assert_eq!(written[0]["written"], 240);
 }
 
+/// The agent's provider counts cached tokens apart from the input.
+#[test]
+fn more_cached_tokens_than_input_are_not_in_it() {
+    let here = Here::new();
+    let spent = json!({"n_input_tokens": 530, "n_cache_tokens": 5_349_183, "n_output_tokens": 900, "cost_usd": null});
+    result(&here, "sum__Ab1", "cline-cli", &json!({"agent_result": spent}));
+    let negative = json!({"n_input_tokens": -7, "n_cache_tokens": 0, "n_output_tokens": 900, "cost_usd": -1});
+    result(&here, "sum__Ab22", "cline-cli", &json!({"agent_result": negative}));
+    here.done(&["ingest", "job"]);
+    let counts =
+        here.query("SELECT input_tokens, cache_read_tokens, usage FROM sessions ORDER BY output_tokens, input_tokens");
+    let counts = columns(&counts, &["input_tokens", "cache_read_tokens", "usage"]);
+    assert_eq!(counts, json!([[530, 5_349_183, "exact"], [null, null, "lower_bound"]]));
+    let rejects = here.query("SELECT reason, lines FROM rejects");
+    assert_eq!(columns(&rejects, &["reason", "lines"]), json!([["bad_number", 1]]));
+}
+
 /// A trial of three steps. The agent was stopped in the second, and was never started in the third.
 fn steps(here: &Here) {
     let spent =

@@ -73,10 +73,15 @@ pub(super) fn resolve_prompts(parts: &mut [SessionPart]) {
     }
 }
 
-/// Sorts the parts of one session by their start, then by their number of rows. Parts that are equal in both stay in
-/// the order of paths and lines.
-pub(super) fn order_by_time(parts: &mut [SessionPart]) {
-    parts.sort_by_key(|part| (part.session.started_at.is_none(), part.session.started_at, Reverse(part.row_count())));
+/// Sorts the parts of one session by their start, then by their number of rows, their end and the content of their files, so that names
+/// of files decide nothing. Parts of one file stay in the order of lines.
+pub(super) fn order_by_time(parts: &mut [SessionPart], sources: &[Source]) {
+    let content = |part: &SessionPart| sources.get(part.source).and_then(|source| source.content_hash.as_deref());
+    let key = |part: &SessionPart| {
+        let SessionResult { started_at, ended_at, .. } = part.session;
+        (started_at.is_none(), started_at, Reverse(part.row_count()), Reverse(ended_at))
+    };
+    parts.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| content(a).cmp(&content(b))));
 }
 
 /// A session without its rows, and without the times if they are those of its rows.

@@ -54,7 +54,7 @@ pub fn reconcile_into(mut sources: Vec<Source>, mut tables: Tables) -> Tables {
     for parts in sessions.values_mut() {
         resolve_prompts(parts);
         if parts.len() > 1 {
-            order_by_time(parts);
+            order_by_time(parts, &sources);
             drop_copied_recordings(parts);
             reduce_run_summaries(parts);
             join_metered(parts);

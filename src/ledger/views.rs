@@ -296,6 +296,7 @@ impl<'a> Shown<'a> {
             session.prompts = BTreeSet::new();
             session.user_turns = None;
         }
+        let goes_on_until = session.ended_at.filter(|time| is_after_cut(Some(*time)));
         part.session = SessionResult {
             prompts: mem::take(&mut session.prompts),
             turns: mem::take(&mut session.turns),
@@ -304,6 +305,7 @@ impl<'a> Shown<'a> {
             totals: mem::take(&mut session.totals),
             ..if self.has_end { without_end(facts_only(session)) } else { facts_only(session) }
         };
+        part.session.ended_at = part.session.ended_at.or(goes_on_until);
         part.is_supplement = true;
         part.transferred_to = Some(self.source);
     }

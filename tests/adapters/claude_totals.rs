@@ -37,6 +37,11 @@ fn a_result_contains_an_earlier_one_if_the_counts_do() {
     let restored = result("b", (30, 20), (145, 70));
     let from_zero = result("c", (150, 60), (150, 60));
     let third = result("d", (5, 5), (156, 76));
+    // The number of turns is never restored.
+    assert_eq!(tables(&[&first, &restored]).sessions[0].turns, Some(2));
+    // A server that states no usage.
+    let nothing = counts(&tables(&[result("e", (0, 0), (0, 0))]));
+    assert_eq!(nothing, (None, None));
     for (results, expected) in [
         (vec![&first, &restored], (145, 70)),
         (vec![&first, &from_zero], (260, 105)),

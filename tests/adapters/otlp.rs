@@ -154,6 +154,27 @@ fn an_end_that_only_a_less_detailed_view_states_is_known() {
     }
 }
 
+/// A transcript that was cut, and a trajectory of the whole session.
+#[test]
+fn what_a_trajectory_has_after_the_end_of_a_cut_log_ends_it() {
+    let cut = transcript_line(4, "msg_01Otlp0000000001", 7, 50).replace("end_turn", "tool_use");
+    let step = |id: i64, second: u32, message: &str| {
+        let time = format!("2026-10-19T09:00:{second:02}.100Z");
+        let metrics = json!({"prompt_tokens": 1007, "cached_tokens": 1000, "completion_tokens": 50});
+        json!({"step_id": id, "source": "agent", "message": message, "timestamp": time, "metrics": metrics})
+    };
+    let steps = json!([step(1, 4, "Running."), step(2, 9, "Done.")]);
+    let agent = json!({"name": "claude-code", "version": "2.1.0"});
+    let view =
+        json!({"schema_version": "ATIF-v1.6", "session_id": SESSION, "agent": agent, "steps": steps}).to_string();
+    for logs in [[&cut, &view], [&view, &cut]] {
+        let tables = tables(&logs);
+        let row = only(&tables);
+        assert_eq!((row.turns, row.session.status), (Some(2), Status::Success));
+        assert_eq!(row.session.ended_at, tables.turns.iter().filter_map(|row| row.turn.occurred_at).max());
+    }
+}
+
 #[test]
 fn events_decide_before_spans_and_spans_before_counters() {
     let events = request(5, "req_1", "claude-sonnet-5", 7, 50);

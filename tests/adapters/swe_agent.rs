@@ -67,6 +67,22 @@ fn a_run_that_begins_like_an_attempt_is_a_session() {
     assert_eq!(found(&tables(&[&all, &retried(&other, 0).to_string()])).len(), 2);
 }
 
+/// Two runs of a task can begin with the same steps; a file that was copied while the agent worked contains a beginning of the run.
+#[test]
+fn runs_that_begin_with_the_same_step_are_sessions_of_their_own() {
+    let first = attempt("a", 3, 0.1, 10_000, "submitted");
+    let mut second = attempt("a", 3, 0.2, 20_000, "submitted");
+    second["trajectory"][2]["action"] = json!("pytest other");
+    let copied = attempt("a", 1, 0.05, 5000, "");
+    let logs = [first, second, copied].map(|log| log.to_string());
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut counts: Vec<_> =
+            found(&tables(&order.map(|index| &logs[index]))).iter().map(|it| (it.0, it.2)).collect();
+        counts.sort();
+        assert_eq!(counts, [(Some(3), Some(10_100)), (Some(3), Some(20_100))], "{order:?}");
+    }
+}
+
 /// SWE-agent's own words begin an observation. Further below, the same words are those of a file.
 #[test]
 fn words_of_a_failure_begin_an_observation() {

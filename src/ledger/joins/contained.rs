@@ -15,11 +15,10 @@ use crate::model::session::{Attempt, SessionResult};
 /// that was joined to another one. See docs/accounting.md#logs-that-contain-other-logs.
 pub(in crate::ledger) fn join_contained(sessions: &mut Sessions) -> HashMap<SessionKey, SessionKey> {
     let documents = Documents::of(sessions);
-    if documents.by_id.is_empty() {
-        return HashMap::new();
-    }
+    let mut affected = documents.affected();
+    affected.extend(sessions.iter().filter(|(_, parts)| begin_alike(parts)).map(|(key, _)| key.clone()));
     let mut contained: Vec<(SessionKey, SessionPart, &Rc<Document>)> = Vec::new();
-    for key in documents.affected() {
+    for key in affected {
         let mut kept = Vec::new();
         for part in sessions.remove(&key).into_iter().flatten() {
             match documents.with_all_of(&key, &part) {
@@ -52,17 +51,13 @@ pub(in crate::ledger) fn join_contained(sessions: &mut Sessions) -> HashMap<Sess
     renamed
 }
 
-/// Puts logs back into their session. Runs that begin with the same step have one id: what a log of several attempts there does not
-/// contain is a session of its own.
+/// Whether logs are those of several runs or of states of one: runs that begin with the same step have one id.
+fn begin_alike(parts: &[SessionPart]) -> bool {
+    parts.len() > 1 && parts.iter().any(|part| !part.session.attempts.is_empty())
+}
+
+/// Puts logs back into their session. A run that another log there does not contain is a session of its own.
 fn keep_apart(key: &SessionKey, parts: Vec<SessionPart>, sessions: &mut Sessions) {
-    if parts.is_empty() {
-        return;
-    }
-    let has_document = parts.iter().any(|part| !part.session.contains.is_empty());
-    if !has_document {
-        sessions.entry(key.clone()).or_default().extend(parts);
-        return;
-    }
     let mut ranked = parts;
     ranked.sort_by_key(|part| Reverse(rank(part)));
     let mut apart: Vec<(Vec<Attempt>, SessionKey)> = Vec::new();
@@ -156,10 +151,9 @@ impl Documents {
     }
 
     /// The sessions of which a part may be in another log.
-    fn affected(&self) -> Vec<SessionKey> {
+    fn affected(&self) -> BTreeSet<SessionKey> {
         let own = self.by_id.values().flatten().map(|document| &document.key);
-        let keys: BTreeSet<&SessionKey> = self.by_id.keys().chain(own).collect();
-        keys.into_iter().cloned().collect()
+        self.by_id.keys().chain(own).cloned().collect()
     }
 
     /// The first of the logs that contain this one. It is in no other log itself.
@@ -260,6 +254,11 @@ mod tests {
                 "a longer run that begins like the first one",
                 vec![whole, (&[(1, 4)], false), (&[(1, 3)], false)],
                 vec![vec![(4, None), (3, None)], vec![(5, None)]],
+            ),
+            (
+                "runs that begin with one step",
+                vec![(&[(1, 2)], false), (&[(1, 3)], false), (&[(9, 1)], false)],
+                vec![vec![(1, None)], vec![(2, None), (3, None)]],
             ),
             ("its older state", vec![(&[a], true), whole], vec![vec![(0, Some(1)), (5, None)]]),
             ("its copy", vec![whole, whole], vec![vec![(5, None), (0, Some(0))]]),

@@ -32,13 +32,15 @@ impl SessionFacts {
         set_if_unknown(&mut known.runtime_version, view.runtime_version.take());
         set_if_unknown(&mut known.user_turns, view.user_turns);
         set_if_unknown(&mut known.started_at, view.started_at);
-        set_if_unknown(&mut known.ended_at, view.ended_at);
-        if view.status.is_end() && known.status == Status::Unknown {
+        let goes_on = !known.status.is_end() && view.ended_at > known.ended_at;
+        if view.status.is_end() && (goes_on || known.status == Status::Unknown) {
             (known.status, known.error_kind) = (view.status, view.error_kind);
             known.error_message = view.error_message.take();
             set_if_unknown(&mut known.stop_reason, view.stop_reason.take());
             set_if_unknown(&mut known.exit_code, view.exit_code);
+            known.ended_at = known.ended_at.max(view.ended_at);
         }
+        set_if_unknown(&mut known.ended_at, view.ended_at);
         add_constant_facts(known, view);
     }
 

@@ -125,6 +125,8 @@ fn usage(
         () if totals.cover_all(session, turns) => None,
         () if session.under_reports || totals.is_minimum => Some(UsageReason::UnderReports),
         () if turns.iter().any(has_no_counts) => Some(UsageReason::NoCounts),
+        // A sum with an impossible count.
+        () if tokens.input.is_none() || tokens.output.is_none() => Some(UsageReason::NoCounts),
         () => turns.iter().any(has_lost_predecessors).then_some(UsageReason::LostResponses),
     };
     let unread = session.unread.map(|unread| match unread {

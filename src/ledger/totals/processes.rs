@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::running_total::RunningTotal;
 use crate::base::time::Time;
-use crate::model::session::{OwnTokens, Tokens, Total};
+use crate::model::session::{OwnTokens, Tokens, Total, add};
 
 /// The results of one process. They are running totals, so the last one counts.
 #[derive(Debug)]
@@ -101,6 +101,8 @@ pub(super) fn join_restored(processes: Vec<Process>) -> Vec<Process> {
         let Some(next) = restored.get(index) else { continue };
         let earlier = joined.get_mut(*index).and_then(Option::take);
         if let (Some(earlier), Some(Some(process))) = (earlier, joined.get_mut(*next)) {
+            // The number of turns is not restored.
+            process.total.last.turns = add(process.total.last.turns, earlier.last().turns);
             process.total.contain(earlier.total);
         }
     }

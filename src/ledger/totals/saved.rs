@@ -46,7 +46,7 @@ pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [Turn
     for (source, total) in saved {
         let mut own = owns.next().unwrap_or_default();
         match processes.last_mut() {
-            Some((running, covered)) if goes_on_from(&running.last, &total, &spent(rows, &own)) => {
+            Some((running, covered)) if total.contains(&spent(rows, &own), &running.last) => {
                 covered.append(&mut own);
                 running.go_on(source, total);
             }
@@ -90,13 +90,6 @@ fn precedes(row: &TurnRow, source: usize, total: &Total) -> bool {
         return row.turn.line <= total.line;
     }
     row.turn.occurred_at.is_none_or(|time| total.occurred_at.is_none_or(|total| time <= total))
-}
-
-/// Whether a total contains the one before it: both are of one process, or the counts of the responses between them show that a
-/// later process went on from it.
-fn goes_on_from(last: &Total, next: &Total, between: &OwnTokens) -> bool {
-    let is_same_process = next.started_at.is_some() && next.started_at == last.started_at;
-    if is_same_process { next.contains(&OwnTokens::default(), last) } else { next.contains(between, last) }
 }
 
 /// Marks responses that the total cannot contain. Returns whether it contains any: a total that is smaller than the responses of its

@@ -28,7 +28,7 @@ use crate::store::archive::verdicts::session_keys;
 use crate::store::frames::schema_hash;
 
 /// Raised when the same facts are reconciled to other tables, so that the next run computes them again.
-const LEDGER: u32 = 26;
+const LEDGER: u32 = 27;
 
 /// How many threads write parts at once: each has the rows of a part in memory, some 20 MB.
 const MAX_THREADS: usize = 4;
