@@ -570,9 +570,12 @@ fn what_is_forgotten_is_gone() {
 #[test]
 fn sessions_before_a_day_are_forgotten_with_all_of_their_parts() {
     let ends = |archive: &Archive| {
-        let sessions =
-            archive.tables().unwrap().table("sessions").select([col("runtime"), col("session_id"), col("ended_at")]);
-        let sessions = sessions.with_column(col("ended_at").cast(DataType::Int64)).collect().unwrap();
+        let sessions = archive.tables().unwrap().table("sessions").select([
+            col("runtime"),
+            col("session_id"),
+            coalesce(&[col("ended_at"), col("started_at")]).cast(DataType::Int64),
+        ]);
+        let sessions = sessions.collect().unwrap();
         let key =
             |row: usize| sessions.columns()[..2].iter().map(|it| it.get(row).unwrap().to_string()).collect::<Vec<_>>();
         let end = |row: usize| {
@@ -592,6 +595,8 @@ fn sessions_before_a_day_are_forgotten_with_all_of_their_parts() {
         let output = String::from_utf8(forget.output().unwrap().stderr).unwrap();
         let deleted = format!("deleted {} sessions\n", before.len() - expected.len());
         assert!(output.starts_with(&deleted), "{output}");
+        let undated = expected.values().filter(|end| end.is_none()).count();
+        assert!(output.contains(&format!("{undated} sessions without a time remain")), "{output}");
         assert_eq!(ends(&archive), expected, "{day}");
         assert!(archive.sums().unwrap().tokens < tokens);
         assert_eq!(archive.check().unwrap().problems, []);

@@ -52,7 +52,9 @@ pub fn screen() -> Option<Screen> {
         None if !io::stdout().is_terminal() => return None,
         None => {
             let (width, height) = size();
-            let named = |name: &str, size: u16| variable(name).and_then(|text| text.parse().ok()).unwrap_or(size);
+            let named = |name: &str, size: u16| {
+                variable(name).and_then(|text| text.parse().ok()).filter(|size| *size > 0).unwrap_or(size)
+            };
             (named("COLUMNS", width), named("LINES", height))
         }
     };
@@ -65,7 +67,7 @@ pub fn width_of_messages() -> Option<usize> {
         return None;
     }
     let named = variable("AGENTLOGS_TERMINAL").as_deref().and_then(size_of).map(|(width, _)| width);
-    let named = named.or_else(|| variable("COLUMNS")?.parse().ok());
+    let named = named.or_else(|| variable("COLUMNS")?.parse().ok().filter(|width| *width > 0));
     Some(named.unwrap_or_else(|| size().0).max(SMALLEST.0).into())
 }
 

@@ -1,5 +1,7 @@
 //! The sessions as a list, the newest first: when, where, by which model, for how much, and how they ended.
 
+use std::collections::HashSet;
+
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use polars::prelude::*;
@@ -9,6 +11,7 @@ use super::dimensions::with_reports;
 use super::listing::listed;
 use super::options::Options;
 use crate::analysis::failures::frame as failures;
+use crate::analysis::present::both_ends;
 use crate::analysis::rows::{CostBasis, Frames, KEY, Sessions, newest_first, round};
 use crate::analysis::selection::{Error, Grouping};
 use crate::analysis::shipped;
@@ -132,7 +135,7 @@ pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> Po
         columns.push(match name {
             sessions::SESSION_ID => {
                 let ids: Vec<&str> = column.str()?.iter().map(Option::unwrap_or_default).collect();
-                Column::new("session".into(), short_ids(&ids, all.iter().flatten()))
+                Column::new("session".into(), shown_ids(&ids, short_ids(&ids, all.iter().flatten())))
             }
             sessions::STARTED_AT | sessions::ENDED_AT => local_times(column, now)?,
             sessions::PROJECT | sessions::REPOSITORY => texts(&|text| last_part(text).to_owned(), name)?,
@@ -151,6 +154,18 @@ pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> Po
         }
     }
     DataFrame::new(rows.height(), columns)
+}
+
+/// Short ids. Those that have a long beginning in common keep both ends, as far as these differ.
+fn shown_ids(ids: &[&str], short: Vec<&str>) -> Vec<String> {
+    const LONGEST: usize = 20;
+    let ends = ids
+        .iter()
+        .zip(&short)
+        .map(|(id, short)| if short.chars().count() > LONGEST { both_ends(id, LONGEST) } else { (*short).to_owned() });
+    let ends: Vec<String> = ends.collect();
+    let are_distinct = ends.iter().collect::<HashSet<_>>().len() == ends.len();
+    if are_distinct { ends } else { short.into_iter().map(str::to_owned).collect() }
 }
 
 /// The costs of trees, where they are not those of the session itself.

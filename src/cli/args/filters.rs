@@ -93,11 +93,12 @@ impl Filters {
 
 /// Validates the value of `--last`.
 fn last(text: &str) -> Result<Bound, String> {
-    let bound: Bound = text.parse()?;
-    if bound.is_span() {
-        return Ok(bound);
+    const SPANS: &str = "a span such as 7d, 2w, 3mo or 12h";
+    match text.parse::<Bound>() {
+        Ok(bound) if bound.is_span() => Ok(bound),
+        Ok(_) => Err(format!("a point in time; write --since {text}, or {SPANS}")),
+        Err(_) => Err(format!("not a span of time; write {SPANS}")),
     }
-    Err(format!("a point in time; write --since {text}, or a span such as 7d, 2w, 3mo or 12h"))
 }
 
 /// What the verdict of a trial states.

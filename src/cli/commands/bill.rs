@@ -7,7 +7,7 @@ use agentlogs::analysis::present::{Currency, ReportStyle, Roles, counted, groupe
 use agentlogs::analysis::reports::{Scope, for_people};
 use agentlogs::ingest::bill_files::{BillFile, BillLine, read};
 
-use super::output::{Layout, complain, numbers, print, say, state_currency};
+use super::output::{Layout, complain, numbers, print, row_limit, say, state_currency};
 use super::resolve::{check_standard_input, report_error, scope, state_unmatched_turns};
 use super::source::{catalog, some_tables};
 use super::{Outcome, WrongCommandLine};
@@ -124,14 +124,20 @@ fn state_file(file: &BillFile) {
 fn print_rows(bill: &Bill, printed: args::Printed, settings: &Settings) -> anyhow::Result<()> {
     let rows = bill::rows(bill)?;
     let numbers = numbers(printed, settings);
-    let total = (numbers.is_for_people && rows.height() > 1).then(|| bill::total(bill)).transpose()?;
     let dimensions = bill.by.len();
+    let count = rows.height();
+    let total = (numbers.is_for_people && count > 1).then(|| bill::total(bill)).transpose()?;
+    let rows = match row_limit(printed) {
+        Some(limit @ 1..) => rows.head(Some(limit as usize)),
+        _ => rows,
+    };
+    let more = count - rows.height();
     let rows = if numbers.is_for_people { for_people(&rows, dimensions, total.as_ref(), numbers)? } else { rows };
     let has_total = total.is_some() && dimensions > 0;
     let style = ReportStyle { dimensions, has_total, currency: settings.shown_currency() };
     let main = if bill.measure == Measure::Dollars { "bill_usd" } else { "bill_tokens" };
     let roles = Roles { names: Some(dimensions + 1), main: Some(main), ..Roles::default() };
-    print(&rows, printed, Layout { roles, report: Some(style), is_long: true, ..Layout::default() })?;
+    print(&rows, printed, Layout { roles, report: Some(style), is_long: true, more, ..Layout::default() })?;
     if numbers.is_for_people {
         state_currency(settings);
     }

@@ -10,7 +10,7 @@ use agentlogs::analysis::export::{
     in_scope, with_verdicts, write, write_file,
 };
 use agentlogs::analysis::present::{Currency, counted, grouped};
-use agentlogs::analysis::reports::{CostBasis, Frames, Spending};
+use agentlogs::analysis::reports::{CostBasis, Frames, Scope, Spending, Undated};
 use agentlogs::store::archive::{Archive, RepositoryFacts};
 use agentlogs::store::frames::TABLES;
 use agentlogs::store::lake::shown;
@@ -19,7 +19,7 @@ use clap::ValueEnum as _;
 use clap::builder::PossibleValue;
 
 use super::otlp;
-use super::output::{complain, say};
+use super::output::{STDOUT, complain, say};
 use super::receiver::Receiver;
 use super::resolve::{
     report_error, scope, state_empty, state_left_out, state_lower_bound, state_other_users, state_period,
@@ -50,6 +50,10 @@ pub fn run(args: Export, settings: &Settings) -> anyhow::Result<Outcome> {
 
 /// Refuses a file, and a directory in an archive: its files would be those of the archive's next commands.
 fn check_directory(directory: &Path) -> anyhow::Result<()> {
+    if directory.as_os_str() == STDOUT {
+        let message = "an export is a directory, which standard output cannot be; ./- is a directory of that name";
+        return Err(WrongCommandLine(message.to_owned()).into());
+    }
     if directory.is_file() {
         bail!("{} is a file, not a directory", directory.display());
     }
@@ -221,8 +225,9 @@ fn write_focus(args: Export, kind: FileKind, settings: &Settings) -> anyhow::Res
     if let Some(sentence) = focus.left_out.stated("row", "time", Currency::default()) {
         complain(format_args!("{sentence}: a charge has a day"));
     }
-    // The file has US dollars.
-    state_lower_bound("", &opened, &scope, CostBasis::Auto, Spending::Turns, Currency::default())?;
+    // The file has US dollars, and only rows with a time.
+    let dated = Scope { undated: Some(Undated::Exclude), ..scope };
+    state_lower_bound("", &opened, &dated, CostBasis::Auto, Spending::Turns, Currency::default())?;
     opened.state_prices();
     Ok(Outcome::Done)
 }

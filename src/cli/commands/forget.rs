@@ -15,7 +15,7 @@ use anyhow::bail;
 use jiff::civil::Date;
 
 use super::Outcome;
-use super::output::say;
+use super::output::{complain, say};
 use super::summary::report_written;
 
 /// Deletes the sessions and commits before a day in UTC.
@@ -26,9 +26,15 @@ pub fn before(archive: &Archive, day: Date) -> anyhow::Result<Outcome> {
     let mut writer = archive.write()?;
     let sessions_before = archive.sums()?.sessions;
     writer.remove_verdicts_with_sessions()?;
-    remove_sessions(archive, &writer, day)?;
+    let undated = remove_sessions(archive, &writer, day)?;
     let written = writer.commit()?;
     say(&format!("deleted {}", counted(sessions_before.saturating_sub(written.sums.sessions), "session")));
+    if undated > 0 {
+        complain(format_args!(
+            "{} without a time remain; `agentlogs archive forget PATTERN` deletes those of the files that it matches",
+            counted(undated, "session")
+        ));
+    }
     let commits = archive.forget_commits_before(day)?;
     if commits > 0 {
         say(&format!("deleted {}", counted(commits, "commit")));
@@ -37,11 +43,12 @@ pub fn before(archive: &Archive, day: Date) -> anyhow::Result<Outcome> {
 }
 
 /// Removes the sessions that ended before a time, with all of their parts: the parts of a session may be in several sources, of which
-/// some have no times.
-fn remove_sessions(archive: &Archive, writer: &Writer, day: Time) -> anyhow::Result<()> {
+/// some have no times. Returns how many sessions have no time, and remain.
+fn remove_sessions(archive: &Archive, writer: &Writer, day: Time) -> anyhow::Result<usize> {
     let ends = session_ends(&archive.snapshot()?.some_tables(&[sessions::TABLE])?)?;
     // A part whose id is not that of a session became a part of another one.
-    let end_of = |part: &SessionResult| ends.get(&part.session_id).copied().unwrap_or(part.ended_at);
+    let end_of =
+        |part: &SessionResult| ends.get(&part.session_id).copied().unwrap_or(part.ended_at.or(part.started_at));
     for path in writer.paths() {
         // One source at a time is in memory.
         let Some(mut source) = writer.facts(path)? else { continue };
@@ -56,7 +63,7 @@ fn remove_sessions(archive: &Archive, writer: &Writer, day: Time) -> anyhow::Res
             writer.replace(source);
         }
     }
-    Ok(())
+    Ok(ends.values().filter(|end| end.is_none()).count())
 }
 
 /// Deletes the data of the files and repositories that match patterns.

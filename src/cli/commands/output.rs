@@ -126,7 +126,7 @@ pub const WITH_ABOUT: Layout<'static> = Layout {
 /// The maximum number of rows to print: that of `--limit`; on a terminal 20, or fewer, so that the header stays visible above the total,
 /// the notes and the next prompt.
 pub fn row_limit(printed: args::Printed) -> Option<u32> {
-    const OTHER_LINES: u16 = 8;
+    const OTHER_LINES: u16 = 11;
     let screen = || terminal::screen().filter(|_| printed.format == args::Format::Table);
     printed.limit.or_else(|| Some(screen()?.height.saturating_sub(OTHER_LINES).clamp(5, 20).into()))
 }

@@ -53,6 +53,9 @@ pub fn run(args: args::Report, settings: &Settings) -> anyhow::Result<Outcome> {
             print_chart(&chart)?;
         }
         if args.chart || is_svg_printed {
+            if let Some(reason) = reason_of_emptiness(report, &answer, &opened, &options) {
+                complain(format_args!("{reason}"));
+            }
             state(report, &answer.left_out, Currency::default());
             return Ok(Outcome::Done);
         }
@@ -127,8 +130,7 @@ impl Asked<'_> {
         let total = answer.total.as_ref().filter(|_| answer.rows.height() + answer.more > 1);
         let (dimensions, currency) = (answer.dimensions, settings.shown_currency());
         let style = ReportStyle { dimensions, has_total: total.is_some(), currency };
-        let is_empty = answer.rows.height() == 0;
-        let empty = is_empty.then(|| empty_report_reason(report, opened, options)).flatten();
+        let empty = reason_of_emptiness(report, answer, opened, options);
         let rows = if printed.is_for_people() {
             let rows = if options.tree { &tree_for_people(&answer.rows, &opened.frames)? } else { &answer.rows };
             let rows = for_people(rows, dimensions, total, numbers(printed, settings))?;
@@ -201,6 +203,11 @@ fn wants_current(report: &Report, args: &args::Report) -> bool {
     let names_no_period = filters.start().is_none() && filters.until.is_none();
     let is_table = is_on_terminal(printed) && !args.chart && args.svg.is_none();
     report.has_active() && is_table && names_no_period && printed.limit.is_none() && !printed.wide
+}
+
+/// Why a report has no rows, if it has none.
+fn reason_of_emptiness(report: &Report, answer: &Answer, opened: &Opened, options: &Options) -> Option<String> {
+    if answer.rows.height() > 0 { None } else { empty_report_reason(report, opened, options) }
 }
 
 /// Prints how many rows are left out as they have no time.

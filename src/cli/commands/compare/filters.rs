@@ -23,6 +23,16 @@ pub(in crate::cli::commands) fn cohort(
                 return Err(format!("{filter:?} is not a filter; write NAME=VALUE, such as model=claude-opus-*"));
             };
             let name = name.trim();
+            let is_second = match name {
+                "since" | "last" => filters.since.is_some(),
+                "until" => filters.until.is_some(),
+                _ => false,
+            };
+            if is_second {
+                return Err(format!(
+                    "{filter:?} is a second bound of the period; a cohort has one `since` or `last`, and one `until`"
+                ));
+            }
             match name {
                 "since" | "last" => {
                     filters.since = Some(value.parse().map_err(|error| format!("{value:?} is {error}"))?);
@@ -95,6 +105,8 @@ mod tests {
         assert_eq!(asked("modle=x").unwrap_err(), "no filter \"modle\"; did you mean \"model\"?");
         assert!(asked("team=shop").unwrap_err().starts_with("no filter \"team\"; a label is label:team=shop, and "));
         assert!(asked("gpt-5").unwrap_err().contains("NAME=VALUE"));
+        assert!(asked("since=2026-10-01,last=30d").unwrap_err().contains("second bound"));
+        assert!(asked("until=2026-10-01,until=2w").unwrap_err().contains("second bound"));
         assert!(asked("since=soon").unwrap_err().contains("is not a time"));
     }
 }

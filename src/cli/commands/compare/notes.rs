@@ -105,7 +105,7 @@ pub(super) fn of_tasks(tasks: Tasks) -> Vec<Note> {
     let mut notes = vec![Note::Fact(format!("trials are paired by task: {}", present::counted(both, "task")))];
     if only_a + only_b > 0 {
         notes.push(Note::Warning(format!(
-            "the tasks differ: {} only in a and {} only in b are not compared in pairs, and lines without pairs can differ for this reason \
+            "the tasks differ: {} judged only in a and {} judged only in b are not compared in pairs, and lines without pairs can differ for this reason \
              alone",
             present::counted(only_a, "task"),
             present::counted(only_b, "task")
