@@ -12,7 +12,8 @@ rows! {
     struct Ends { session: sessions::SESSION_ID, started_at: sessions::STARTED_AT, ended_at: sessions::ENDED_AT }
 }
 
-/// The time of the last record of each session, or of its start if that is all that its log states, by its id; `None` if the session, or another one with the same id, has no time.
+/// The last known time of each session, by its id: its end, else its start. `None` if the session, or another one with the same id, has no
+/// time.
 ///
 /// # Errors
 /// When the sessions cannot be read.

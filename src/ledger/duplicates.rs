@@ -178,15 +178,13 @@ mod tests {
 
     #[test]
     fn where_a_copied_recording_ran_stays_known() {
-        let part = |source, recording: &[u64], repository: Option<&str>| SessionPart {
-            source,
-            session: SessionResult {
+        let part = |source, recording: &[u64], repository: Option<&str>| {
+            let session = SessionResult {
                 recording: Some(recording.to_vec()),
                 repository: repository.map(str::to_owned),
                 ..SessionResult::default()
-            },
-            transferred_to: None,
-            is_supplement: false,
+            };
+            SessionPart::new(source, session)
         };
         let mut parts = vec![part(0, &[1, 2], None), part(1, &[1], Some("shop"))];
         drop_copied_recordings(&mut parts);

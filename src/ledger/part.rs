@@ -24,12 +24,14 @@ pub(super) struct SessionPart {
     pub transferred_to: Option<usize>,
     /// Whether the part only fills what the other parts leave unknown.
     pub is_supplement: bool,
+    /// Whether such a part has rows after the end of the others.
+    pub goes_on: bool,
 }
 
 impl SessionPart {
     /// What the file `source` contains of a session, with all of its rows.
     pub const fn new(source: usize, session: SessionResult) -> Self {
-        Self { source, session, transferred_to: None, is_supplement: false }
+        Self { source, session, transferred_to: None, is_supplement: false, goes_on: false }
     }
 
     pub fn row_count(&self) -> usize {
@@ -123,7 +125,11 @@ pub(super) fn move_to_original(part: SessionPart, original: &mut Vec<SessionPart
         verdicts: part.session.verdicts,
         ..SessionResult::default()
     };
-    original.push(SessionPart { source: part.source, session, transferred_to: Some(source), is_supplement: true });
+    original.push(SessionPart {
+        transferred_to: Some(source),
+        is_supplement: true,
+        ..SessionPart::new(part.source, session)
+    });
 }
 
 #[cfg(test)]

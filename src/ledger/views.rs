@@ -296,7 +296,9 @@ impl<'a> Shown<'a> {
             session.prompts = BTreeSet::new();
             session.user_turns = None;
         }
-        let goes_on_until = session.ended_at.filter(|time| is_after_cut(Some(*time)));
+        let times = session.turns.iter().map(|turn| turn.occurred_at);
+        let times = times.chain(session.tool_calls.iter().map(|call| call.occurred_at));
+        let goes_on_until = times.filter(|time| is_after_cut(*time)).max().flatten();
         part.session = SessionResult {
             prompts: mem::take(&mut session.prompts),
             turns: mem::take(&mut session.turns),
@@ -305,7 +307,10 @@ impl<'a> Shown<'a> {
             totals: mem::take(&mut session.totals),
             ..if self.has_end { without_end(facts_only(session)) } else { facts_only(session) }
         };
-        part.session.ended_at = part.session.ended_at.or(goes_on_until);
+        if goes_on_until.is_some() {
+            part.session.ended_at = goes_on_until;
+            part.goes_on = true;
+        }
         part.is_supplement = true;
         part.transferred_to = Some(self.source);
     }

@@ -40,8 +40,8 @@ fn a_result_contains_an_earlier_one_if_the_counts_do() {
     // The number of turns is never restored.
     assert_eq!(tables(&[&first, &restored]).sessions[0].turns, Some(2));
     // A server that states no usage.
-    let nothing = counts(&tables(&[result("e", (0, 0), (0, 0))]));
-    assert_eq!(nothing, (None, None));
+    let nothing = tables(&[result("e", (0, 0), (0, 0))]);
+    assert_eq!((counts(&nothing), nothing.sessions[0].model.as_deref()), ((None, None), Some("m")));
     for (results, expected) in [
         (vec![&first, &restored], (145, 70)),
         (vec![&first, &from_zero], (260, 105)),
@@ -151,6 +151,16 @@ fn saved_totals_add_what_no_line_contains() {
 }
 
 /// The recording of a process and the transcript that it keeps state the same sums.
+/// A response between two totals of one process can be in neither: then the lines count. A later process with the same `startTime` states
+/// exactly its own responses.
+#[test]
+fn saved_totals_of_one_start_are_of_one_process() {
+    for (second, own, expected) in [((120, 50), (30, 9), (130, 49)), ((150, 60), (150, 60), (250, 100))] {
+        let log = [logged(1, "a", (100, 40)), saved(0, (100, 40), 0), logged(3, "b", own), saved(0, second, 0)];
+        assert_eq!(counts(&tables(&[log.join("\n")])), (Some(expected.0), Some(expected.1)), "{second:?}");
+    }
+}
+
 #[test]
 fn a_saved_total_and_a_result_of_one_process_count_once() {
     let transcript = [logged(1, "a", (100, 40)), saved(0, (110, 45), 9)].join("\n");

@@ -74,12 +74,14 @@ fn runs_that_begin_with_the_same_step_are_sessions_of_their_own() {
     let mut second = attempt("a", 3, 0.2, 20_000, "submitted");
     second["trajectory"][2]["action"] = json!("pytest other");
     let copied = attempt("a", 1, 0.05, 5000, "");
-    let logs = [first, second, copied].map(|log| log.to_string());
-    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+    // A run of another trial that ended after the same steps.
+    let short = attempt("a", 2, 0.07, 7000, "submitted");
+    let logs = [first, second, copied, short].map(|log| log.to_string());
+    for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 2, 0]] {
         let mut counts: Vec<_> =
             found(&tables(&order.map(|index| &logs[index]))).iter().map(|it| (it.0, it.2)).collect();
         counts.sort();
-        assert_eq!(counts, [(Some(3), Some(10_100)), (Some(3), Some(20_100))], "{order:?}");
+        assert_eq!(counts, [(Some(2), Some(7100)), (Some(3), Some(10_100)), (Some(3), Some(20_100))], "{order:?}");
     }
 }
 

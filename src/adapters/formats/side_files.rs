@@ -129,7 +129,9 @@ fn is_of_codex(probe: &Probe<'_>) -> bool {
 fn is_of_kimi(probe: &Probe<'_>) -> bool {
     let is_state = || {
         let mut parts = probe.path().rsplit(['/', '\\']);
-        parts.next() == Some("state.json") && parts.next().is_some_and(|session| session.starts_with("session_"))
+        parts.next() == Some("state.json")
+            && parts.next().is_some_and(|session| session.starts_with("session_"))
+            && parts.nth(1) == Some("sessions")
     };
     if probe.has("createdAt") && is_state() {
         return true;
@@ -234,7 +236,7 @@ mod tests {
     fn the_title_of_a_session_of_kimi_code_is_known_by_its_path() {
         let record = br#"{"id":"session_1","cwd":"/shop","title":"x","createdAt":1791446400000}"#;
         assert!(is_auxiliary(record, "/h/kimi-code/sessions/wd_shop/session_1/state.json"));
-        assert!(!is_auxiliary(record, "/h/shop/state.json"));
+        assert!(!is_auxiliary(record, "/h/shop/session_1/state.json"));
     }
 
     #[test]

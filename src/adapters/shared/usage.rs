@@ -68,10 +68,15 @@ pub fn thoughts_beside(
 
 /// What a total contains beyond input and output: reasoning. `apart` are cached tokens that the input does not include, reads and
 /// writes; a total may include both or one of them. `None` if nothing is beyond them, or a count is unknown.
-pub fn beyond(total: Option<i64>, input: Option<i64>, output: Option<i64>, [read, write]: [i64; 2]) -> Option<i64> {
+pub fn beyond(total: Option<i64>, input: Option<i64>, output: Option<i64>, apart: [Option<i64>; 2]) -> Option<i64> {
+    let [read, write] = apart.map(|count| count.unwrap_or(0));
     let more = total?.saturating_sub(input?.saturating_add(output?));
-    let cached = [read + write, read, write].into_iter().filter(|cached| *cached <= more).max();
-    let more = more - cached.unwrap_or(0);
+    let more = match more {
+        _ if more == write => 0,
+        _ if more >= read + write => more - read - write,
+        _ if more >= read => more - read,
+        _ => more,
+    };
     (more > 0).then_some(more)
 }
 
@@ -82,20 +87,21 @@ mod tests {
     #[test]
     fn what_is_beyond_a_total_is_reasoning_and_not_the_cache() {
         for (total, input, output, apart, expected) in [
-            (Some(130), Some(100), Some(20), [0, 0], Some(10)),
-            (Some(120), Some(100), Some(20), [0, 0], None),
-            (Some(110), Some(100), Some(20), [0, 0], None),
+            (Some(130), Some(100), Some(20), [None, None], Some(10)),
+            (Some(120), Some(100), Some(20), [None, None], None),
+            (Some(110), Some(100), Some(20), [None, None], None),
             // The total includes the cached tokens that the input does not, or not.
-            (Some(1120), Some(100), Some(20), [1000, 0], None),
-            (Some(1130), Some(100), Some(20), [1000, 0], Some(10)),
-            (Some(130), Some(100), Some(20), [1000, 0], Some(10)),
+            (Some(1120), Some(100), Some(20), [Some(1000), None], None),
+            (Some(1130), Some(100), Some(20), [Some(1000), None], Some(10)),
+            (Some(130), Some(100), Some(20), [Some(1000), None], Some(10)),
             // It includes reads, writes or both.
-            (Some(1120), Some(100), Some(20), [1000, 50], None),
-            (Some(170), Some(100), Some(20), [1000, 50], None),
-            (Some(1180), Some(100), Some(20), [1000, 50], Some(10)),
-            (None, Some(100), Some(20), [0, 0], None),
-            (Some(130), None, Some(20), [0, 0], None),
-            (Some(130), Some(100), None, [0, 0], None),
+            (Some(1120), Some(100), Some(20), [Some(1000), Some(50)], None),
+            (Some(170), Some(100), Some(20), [Some(1000), Some(50)], None),
+            (Some(1180), Some(100), Some(20), [Some(1000), Some(50)], Some(10)),
+            (Some(180), Some(100), Some(20), [Some(1000), Some(50)], Some(60)),
+            (None, Some(100), Some(20), [None, None], None),
+            (Some(130), None, Some(20), [None, None], None),
+            (Some(130), Some(100), None, [None, None], None),
         ] {
             assert_eq!(beyond(total, input, output, apart), expected);
         }

@@ -1,6 +1,6 @@
 //! The sessions as a list, the newest first: when, where, by which model, for how much, and how they ended.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -135,7 +135,7 @@ pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> Po
         columns.push(match name {
             sessions::SESSION_ID => {
                 let ids: Vec<&str> = column.str()?.iter().map(Option::unwrap_or_default).collect();
-                Column::new("session".into(), shown_ids(&ids, short_ids(&ids, all.iter().flatten())))
+                Column::new("session".into(), shown_ids(&ids, &all))
             }
             sessions::STARTED_AT | sessions::ENDED_AT => local_times(column, now)?,
             sessions::PROJECT | sessions::REPOSITORY => texts(&|text| last_part(text).to_owned(), name)?,
@@ -156,16 +156,22 @@ pub fn sessions_for_people(rows: &DataFrame, tables: &Frames, now: &Zoned) -> Po
     DataFrame::new(rows.height(), columns)
 }
 
-/// Short ids. Those that have a long beginning in common keep both ends, as far as these differ.
-fn shown_ids(ids: &[&str], short: Vec<&str>) -> Vec<String> {
-    const LONGEST: usize = 20;
-    let ends = ids
-        .iter()
-        .zip(&short)
-        .map(|(id, short)| if short.chars().count() > LONGEST { both_ends(id, LONGEST) } else { (*short).to_owned() });
-    let ends: Vec<String> = ends.collect();
-    let are_distinct = ends.iter().collect::<HashSet<_>>().len() == ends.len();
-    if are_distinct { ends } else { short.into_iter().map(str::to_owned).collect() }
+/// Short ids. Those that have a long beginning in common with others of all ids keep both ends, if no other one has the same ends.
+fn shown_ids(ids: &[&str], all: &StringChunked) -> Vec<String> {
+    const LONGEST: usize = 16;
+    let short = short_ids(ids, all.iter().flatten());
+    let is_long = |short: &str| short.chars().count() > LONGEST;
+    let mut with_ends: HashMap<String, usize> = HashMap::new();
+    if short.iter().any(|short| is_long(short)) {
+        for id in all.iter().flatten() {
+            *with_ends.entry(both_ends(id, LONGEST)).or_default() += 1;
+        }
+    }
+    let shown = |(id, short): (&&str, &str)| {
+        let ends = both_ends(id, LONGEST);
+        if is_long(short) && with_ends.get(&ends) == Some(&1) { ends } else { short.to_owned() }
+    };
+    ids.iter().zip(short).map(shown).collect()
 }
 
 /// The costs of trees, where they are not those of the session itself.

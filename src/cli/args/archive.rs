@@ -50,7 +50,7 @@ pub enum ArchiveCommand {
         /// Paths of files, as in the table `sources`, or names of repositories, as in `commits`; * matches any text
         #[arg(required_unless_present = "before", value_name = "SOURCE")]
         sources: Vec<String>,
-        /// Sessions whose last record is before this day in UTC, such as 2026-01-01; 7d keeps seven days with today, 2026-01 begins
+        /// Sessions whose last known time is before this day in UTC, such as 2026-01-01; 7d keeps seven days with today, 2026-01 begins
         /// with its first day
         #[arg(long, value_name = "DAY", conflicts_with = "sources", value_parser = super::shared::day)]
         before: Option<jiff::civil::Date>,

@@ -97,7 +97,9 @@ fn last(text: &str) -> Result<Bound, String> {
     match text.parse::<Bound>() {
         Ok(bound) if bound.is_span() => Ok(bound),
         Ok(_) => Err(format!("a point in time; write --since {text}, or {SPANS}")),
-        Err(_) => Err(format!("not a span of time; write {SPANS}")),
+        // Names of days and months do not help here.
+        Err(reason) if reason.starts_with("not a time") => Err(format!("not a span of time; write {SPANS}")),
+        Err(reason) => Err(reason),
     }
 }
 

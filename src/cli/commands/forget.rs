@@ -31,7 +31,7 @@ pub fn before(archive: &Archive, day: Date) -> anyhow::Result<Outcome> {
     say(&format!("deleted {}", counted(sessions_before.saturating_sub(written.sums.sessions), "session")));
     if undated > 0 {
         complain(format_args!(
-            "{} without a time remain; `agentlogs archive forget PATTERN` deletes those of the files that it matches",
+            "{} without a time were kept; `agentlogs archive forget PATTERN` deletes those of the files that it matches",
             counted(undated, "session")
         ));
     }

@@ -207,7 +207,7 @@ fn wants_current(report: &Report, args: &args::Report) -> bool {
 
 /// Why a report has no rows, if it has none.
 fn reason_of_emptiness(report: &Report, answer: &Answer, opened: &Opened, options: &Options) -> Option<String> {
-    if answer.rows.height() > 0 { None } else { empty_report_reason(report, opened, options) }
+    (answer.rows.height() == 0).then(|| empty_report_reason(report, opened, options)).flatten()
 }
 
 /// Prints how many rows are left out as they have no time.

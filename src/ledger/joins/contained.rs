@@ -56,15 +56,23 @@ fn begin_alike(parts: &[SessionPart]) -> bool {
     parts.len() > 1 && parts.iter().any(|part| !part.session.attempts.is_empty())
 }
 
-/// Puts logs back into their session. A run that another log there does not contain is a session of its own.
+/// Puts logs back into their session. A run that another log there does not contain, or that ended, is a session of its own.
 fn keep_apart(key: &SessionKey, parts: Vec<SessionPart>, sessions: &mut Sessions) {
     let mut ranked = parts;
-    ranked.sort_by_key(|part| Reverse(rank(part)));
+    // The content decides between equal ones, not the names of files.
+    ranked.sort_by_cached_key(|part| {
+        let (is_document, documents, steps, ..) = rank(part);
+        (Reverse((is_document, documents, steps)), hash_of(&part.session.attempts))
+    });
     let mut apart: Vec<(Vec<Attempt>, SessionKey)> = Vec::new();
     let mut placed: Sessions = Sessions::new();
     for mut part in ranked {
         let attempts = part.session.attempts.clone();
-        let known = apart.iter().find(|(others, _)| attempts.is_empty() || have_all(others, &attempts));
+        // A run that ended is not the beginning of another one.
+        let is_whole = part.session.status.is_end();
+        let known = apart.iter().find(|(others, _)| {
+            attempts.is_empty() || have_all(others, &attempts) && (!is_whole || have_all(&attempts, others))
+        });
         let key = match known {
             Some((_, key)) => key.clone(),
             None if apart.is_empty() => key.clone(),
@@ -84,9 +92,12 @@ fn keep_apart(key: &SessionKey, parts: Vec<SessionPart>, sessions: &mut Sessions
 
 /// The id of a session that begins as another one does.
 fn id_apart(id: &str, attempts: &[Attempt]) -> String {
+    format!("{id}-{:016x}", hash_of(attempts))
+}
+
+fn hash_of(attempts: &[Attempt]) -> u64 {
     let ends = attempts.iter().filter_map(|attempt| attempt.steps.last());
-    let hash = ends.fold(0_u64, |hash, end| hash.rotate_left(5) ^ end);
-    format!("{id}-{hash:016x}")
+    ends.fold(0, |hash, end| hash.rotate_left(5) ^ end)
 }
 
 /// Of two logs that contain each other the one with the higher rank has the rows.
@@ -200,7 +211,8 @@ mod tests {
             turns: (0..attempts.iter().map(|(_, count)| count).sum()).map(|index| Box::new(turn(index))).collect(),
             contains: attempts.iter().filter(|_| is_document).map(|(first, _)| id(*first)).collect(),
             attempts: attempts.iter().map(attempt).collect(),
-            status: Status::Success,
+            // An older state of a run has no end.
+            status: if is_document { Status::Success } else { Status::Incomplete },
             ..SessionResult::default()
         };
         SessionPart::new(source, session)

@@ -71,7 +71,7 @@ impl MergedSession {
 
     /// Adds the rows and facts of a part.
     fn add_part(&mut self, part: SessionPart, known: &mut KnownRows, kind: PartKind) {
-        let SessionPart { source, mut session, is_supplement, .. } = part;
+        let SessionPart { source, mut session, is_supplement, goes_on, .. } = part;
         let ending = Ending::of(&session);
         let is_same_format = self.facts.session.format == session.format;
         let has_copies = kind != PartKind::Only || !are_distinct(&session.turns);
@@ -121,7 +121,7 @@ impl MergedSession {
         let totals = mem::take(&mut session.totals);
         self.totals.push(FileTotals { source, totals, ended_at: session.ended_at });
         if is_supplement && !self.facts.is_empty() {
-            self.facts.fill_unknown(session);
+            self.facts.fill_unknown(session, goes_on);
         } else {
             self.facts.join(session, ending);
         }

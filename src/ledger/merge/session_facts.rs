@@ -25,20 +25,22 @@ impl SessionFacts {
         self.session.session_id.is_empty()
     }
 
-    /// Adds what a less detailed view reports, where nothing else reports it.
-    pub fn fill_unknown(&mut self, mut view: SessionResult) {
+    /// Adds what a less detailed view reports, where nothing else reports it. `goes_on`: whether it has rows after the end of the others.
+    pub fn fill_unknown(&mut self, mut view: SessionResult, goes_on: bool) {
         let known = &mut self.session;
         set_if_unknown(&mut known.text, view.text.take());
         set_if_unknown(&mut known.runtime_version, view.runtime_version.take());
         set_if_unknown(&mut known.user_turns, view.user_turns);
         set_if_unknown(&mut known.started_at, view.started_at);
-        let goes_on = !known.status.is_end() && view.ended_at > known.ended_at;
+        if goes_on {
+            (known.stop_reason, known.exit_code) = (None, None);
+            known.ended_at = known.ended_at.max(view.ended_at);
+        }
         if view.status.is_end() && (goes_on || known.status == Status::Unknown) {
             (known.status, known.error_kind) = (view.status, view.error_kind);
             known.error_message = view.error_message.take();
             set_if_unknown(&mut known.stop_reason, view.stop_reason.take());
             set_if_unknown(&mut known.exit_code, view.exit_code);
-            known.ended_at = known.ended_at.max(view.ended_at);
         }
         set_if_unknown(&mut known.ended_at, view.ended_at);
         add_constant_facts(known, view);

@@ -125,7 +125,7 @@ fn usage(
         () if totals.cover_all(session, turns) => None,
         () if session.under_reports || totals.is_minimum => Some(UsageReason::UnderReports),
         () if turns.iter().any(has_no_counts) => Some(UsageReason::NoCounts),
-        // A sum with an impossible count.
+        // A sum of which a count is unknown.
         () if tokens.input.is_none() || tokens.output.is_none() => Some(UsageReason::NoCounts),
         () => turns.iter().any(has_lost_predecessors).then_some(UsageReason::LostResponses),
     };

@@ -6,7 +6,7 @@ use super::processes::Process;
 use super::running_total::RunningTotal;
 use crate::base::text::Symbol;
 use crate::base::time::Time;
-use crate::model::session::{OwnTokens, Tokens, Total};
+use crate::model::session::{ModelTotal, OwnTokens, Tokens, Total};
 use crate::model::tables::{Grain, TurnRow};
 
 /// The time by which a total of a recording may follow the one that the same process saves, in milliseconds.
@@ -46,7 +46,7 @@ pub(super) fn last_of_processes(mut saved: Vec<(usize, Total)>, rows: &mut [Turn
     for (source, total) in saved {
         let mut own = owns.next().unwrap_or_default();
         match processes.last_mut() {
-            Some((running, covered)) if total.contains(&spent(rows, &own), &running.last) => {
+            Some((running, covered)) if goes_on_from(&running.last, &total, &spent(rows, &own)) => {
                 covered.append(&mut own);
                 running.go_on(source, total);
             }
@@ -90,6 +90,15 @@ fn precedes(row: &TurnRow, source: usize, total: &Total) -> bool {
         return row.turn.line <= total.line;
     }
     row.turn.occurred_at.is_none_or(|time| total.occurred_at.is_none_or(|total| time <= total))
+}
+
+/// Whether a total contains the one before it: the counts of the responses between them show it, or both are of one process. Such a
+/// response may have been interrupted, and is in no total then, unless it is all that the later total states of its model.
+fn goes_on_from(last: &Total, next: &Total, between: &OwnTokens) -> bool {
+    let is_same_process = next.started_at.is_some() && next.started_at == last.started_at;
+    let is_own = |model: &ModelTotal| model.model == between.model && model.tokens.kinds() == between.of_model.kinds();
+    let begins_at_zero = || between.of_model.total() > Some(0) && next.models.iter().any(is_own);
+    next.contains(between, last) || is_same_process && next.contains(&OwnTokens::default(), last) && !begins_at_zero()
 }
 
 /// Marks responses that the total cannot contain. Returns whether it contains any: a total that is smaller than the responses of its

@@ -18,7 +18,7 @@
 //! | what | from |
 //! | --- | --- |
 //! | session, cwd | `id`; the first `env.initial.trees[].uri` |
-//! | turn | an assistant's message with `usage`: `model`, `timestamp`. It is known by its time and prompt, which copies in another thread share (an assumption: no such thread was found), without a time by `messageId` |
+//! | turn | an assistant's message with `usage`, by `messageId`: `model`, `timestamp` |
 //! | tokens | `inputTokens`, `outputTokens`, `cacheReadInputTokens`, `cacheCreationInputTokens`, disjoint; GPT models have no price for cache writes, so theirs count as input |
 //! | ledger | each event of `usageLedger` belongs to the message of its `toMessageId`, or to the one with its model and counts, and contains the response's time; any other event is a turn of its own |
 //! | call | `tool_use` blocks; `tool_result` with `run.status` `done`, `error`, `rejected-by-user` (`denied`), `cancelled`, else `incomplete`; `exitCode` of a shell, an `error` unless it is 0 |
@@ -275,17 +275,10 @@ fn assistant(
     let message_id = message.message_id.whole();
     let mut turn = None;
     if let Some(usage) = usage::present(&message.usage, damage) {
+        let name = message_id.map_or_else(|| format!("message {}", responses.len()), |id| id.to_string());
+        let index = builder.turn(Identity::Session(name.into()), line);
         let counts =
             [usage.input_tokens, usage.output_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens];
-        // A thread that continues another one copies its messages. The output may grow until the response ends.
-        let identity = if let Some(time) = usage.timestamp.0 {
-            let [input, _, read, write] = counts.map(Count::get);
-            Identity::Global(format!("amp {} {:?}", time.micros(), [input, read, write]).into())
-        } else {
-            let name = message_id.map_or_else(|| format!("message {}", responses.len()), |id| id.to_string());
-            Identity::Session(name.into())
-        };
-        let index = builder.turn(identity, line);
         let row = &mut builder.session.turns[index];
         row.model = usage.model.owned();
         row.occurred_at = usage.timestamp.0;
@@ -354,21 +347,6 @@ mod tests {
     use crate::adapters::parse;
     use crate::model::retention::Retention;
     use crate::model::session::{CallStatus, EventKind};
-
-    /// A thread that continues another one copies its messages under the same times.
-    #[test]
-    fn copies_of_a_response_have_the_same_identity() {
-        let thread = |id: &str, message: u32| {
-            let usage = r#"{"model":"m","inputTokens":5,"outputTokens":7,"timestamp":"2026-10-05T10:00:00Z"}"#;
-            let log = format!(
-                r#"{{"id":"{id}","created":1791194400000,"messages":[{{"role":"assistant","messageId":{message},"content":[],"usage":{usage}}}]}}"#
-            );
-            let session = parse(log.as_bytes(), Hints::default(), Retention::Text).sessions.swap_remove(0);
-            session.turns[0].identity.clone()
-        };
-        assert!(thread("T-1", 1).global().is_some());
-        assert_eq!(thread("T-1", 1), thread("T-2", 4));
-    }
 
     #[test]
     fn the_status_of_a_run_is_that_of_the_call() {

@@ -38,7 +38,7 @@
 //! `gemini-chat`.
 
 use self::records::Record;
-pub(crate) use self::records::{Display, REFUSALS, exit_code, stopped_command};
+pub(crate) use self::records::{Display, REFUSALS, end_of_success, exit_code};
 use self::session::Chat;
 use crate::adapters::engine::document::LineNumbers;
 use crate::adapters::engine::{Adapter, Context, Fold, Probe, RecordErrors, RecordKind, fold};
@@ -178,7 +178,7 @@ fn is_message(kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::records::{exit_code, stopped_command};
+    use super::records::{end_of_success, exit_code};
     use super::*;
     use crate::adapters::engine::Hints;
     use crate::adapters::parse;
@@ -276,20 +276,20 @@ mod tests {
     #[test]
     fn a_command_that_was_stopped_failed() {
         for (output, expected) in [
-            ("Output: x\nExit Code: 0\nSignal: (none)", None),
-            ("Output: x\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)", None),
-            ("Output: Signal: x\nProcess Group PGID: 7", None),
-            ("Output: (empty)\nSignal: SIGKILL", Some(CallStatus::Error)),
-            ("Output: (empty)\nExit Code: (none)\nSignal: 15\nProcess Group PGID: 7", Some(CallStatus::Error)),
+            ("Output: x\nExit Code: 0\nSignal: (none)", CallStatus::Ok),
+            ("Output: x\nExit Code: 0\nSignal: 0\nBackground PIDs: (none)", CallStatus::Ok),
+            ("Output: Signal: x\nProcess Group PGID: 7", CallStatus::Ok),
+            ("Output: (empty)\nSignal: SIGKILL", CallStatus::Error),
+            ("Output: (empty)\nExit Code: (none)\nSignal: 15\nProcess Group PGID: 7", CallStatus::Error),
             (
                 "Command was automatically cancelled because it exceeded the timeout of 5.0 minutes without output. There was no output \
                  before it was cancelled.",
-                Some(CallStatus::Error),
+                CallStatus::Error,
             ),
-            ("Command timed out after 120000ms before it could complete.", Some(CallStatus::Error)),
-            ("Command was cancelled by user before it could complete.", Some(CallStatus::Cancelled)),
+            ("Command timed out after 120000ms before it could complete.", CallStatus::Error),
+            ("Command was cancelled by user before it could complete.", CallStatus::Cancelled),
         ] {
-            assert_eq!(stopped_command(output), expected, "{output}");
+            assert_eq!(end_of_success("shell", output), expected, "{output}");
         }
     }
 

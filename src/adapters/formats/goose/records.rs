@@ -239,7 +239,7 @@ impl Usage {
         let (cache_read, cache_write) = (self.cache_read.get(), self.cache_write.get());
         let input = uncached(Included::IfTheyFit, self.input.get(), cache_read, cache_write);
         let is_apart = input == self.input.get();
-        let apart = if is_apart { [cache_read, cache_write].map(|count| count.unwrap_or(0)) } else { [0; 2] };
+        let apart = if is_apart { [cache_read, cache_write] } else { [None; 2] };
         let reasoning = beyond(self.total.get(), self.input.get(), self.output.get(), apart);
         let output = self.output.get().map(|it| it + reasoning.unwrap_or(0));
         let tokens = Tokens { input, output, cache_read, cache_write, cache_write_1h: None, reasoning };

@@ -1,6 +1,6 @@
 //! One session of OpenCode while its messages are read, from the database or an export.
 
-use super::common::{Info, KILO, Message, Part, Usage, compaction, go_on, is_last, reasoning_is_inside};
+use super::common::{Bill, Info, KILO, Message, Part, Usage, compaction, go_on, is_last, reasoning_is_inside};
 use super::replay::Replays;
 use super::sums::Sums;
 use crate::adapters::engine::RecordErrors;
@@ -166,9 +166,10 @@ impl Conversation {
         if steps.iter().filter(|(_, usage)| !usage.is_empty()).count() > 1 {
             return Whole { turn: None, has_steps: true };
         }
-        let last = steps.iter().rfind(|(_, usage)| !usage.is_empty()).or_else(|| steps.last());
-        let mut stated =
-            message.tokens.get().filter(|it| !it.is_empty()).map(|it| message.bill(it, last.map(|(part, _)| *part)));
+        let last = steps.last().map(|(part, _)| *part);
+        // The last step may state zeros.
+        let counted = steps.iter().rfind(|(_, usage)| !usage.is_empty()).or_else(|| steps.last());
+        let mut stated = message.tokens.get().filter(|it| !it.is_empty()).map(|it| message.bill(it, last));
         // Kilo Code adds the cost of subagents to that of the message (`KiloCostPropagation`), not to those of its steps.
         let own_cost = of_kind("step-finish").filter_map(|it| money(it.cost, damage)).reduce(|a, b| a + b);
         let is_of_kilo =
@@ -176,7 +177,8 @@ impl Conversation {
         if let (Some(bill), Some(cost), true) = (&mut stated, own_cost, is_of_kilo) {
             bill.cost = Number(Some(cost));
         }
-        let step = last.map(|(part, usage)| part.bill(usage));
+        let step =
+            counted.zip(last).map(|((part, usage), last)| Bill { stop_reason: &last.reason, ..part.bill(usage) });
         // An answer without counts and steps: shell commands and starts of agents have no such end.
         let nothing = Usage::default();
         let counts = message.tokens.get().unwrap_or(&nothing);

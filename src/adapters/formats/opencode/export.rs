@@ -19,7 +19,7 @@
 //! | tokens | `tokens.input`, `cache.read`, `cache.write`; output is `output` + `reasoning`, or only `output` if it includes the reasoning |
 //! | cost | `cost`; in Kilo Code that of the steps |
 //! | duration | created to completed, of responses that call no tools |
-//! | call | `tool` parts: `state.status`, `output` or `error`, `metadata.exit`; an exit code other than 0 is an `error`, although the state is `completed`. A command that the tool stopped, as its time was over or the user wanted it, has none, and is `cancelled` |
+//! | call | `tool` parts: `state.status`, `output` or `error`, `metadata.exit`; an exit code other than 0 is an `error`, although the state is `completed`. A command that the tool stopped (timeout or user) has no exit code and is `cancelled` |
 //! | call status | the text of the error: a refusal, or "The user dismissed this question", is `denied`; "Tool execution aborted" is `cancelled` (`incomplete` for a subagent). A call of `invalid` is an `error` of `input.tool` |
 //! | file change | `metadata.files`, `filediff`, `diff`, the patch. The file is new by `exists` or an empty `before` |
 //! | subagent | `metadata.sessionId` of the `task` tool, since 2.0 `sessionID` of `subagent`; the child is a session of its own |

@@ -141,7 +141,10 @@ impl Session {
         self.builder.session.stop_reason = part.reason.owned();
         // Some versions log no reason. A step without calls is the last.
         if part.reason.as_str() == FAILED {
-            self.builder.fail(None, "");
+            // The record of the error, if there is one, states its kind.
+            if self.builder.session.status != Status::Error {
+                self.builder.fail(None, "");
+            }
         } else if part.reason.as_str().is_empty() || is_last(part.reason.as_str()) {
             self.builder.succeed();
         }

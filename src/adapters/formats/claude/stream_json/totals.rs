@@ -29,7 +29,12 @@ impl Session {
         // Qwen Code adds up all agents.
         let covers_subagents = !models.is_empty() || self.conversation.input_includes_cache;
         // A server that states no usage.
-        models.retain(|model| !model.tokens.is_all_zero() || model.cost > Some(0.0));
+        let named = models.iter().find_map(|model| model.model.clone());
+        models.retain(|model| !model.tokens.is_all_zero() || model.cost > Some(0.0) || model.web_searches > Some(0));
+        if models.is_empty() {
+            let session = &mut self.conversation.builder.session;
+            session.model = session.model.take().or(named);
+        }
         if models.is_empty()
             && let Some(tokens) = main
         {

@@ -51,7 +51,7 @@ impl Counts {
         let write = details.cache_write_tokens.get();
         let counted = prompt.filter(|_| read.is_some() || !self.has_cached);
         let input = input(excludes == Some(true), counted, read, write);
-        let apart = if input == prompt { [read, write].map(|count| count.unwrap_or(0)) } else { [0; 2] };
+        let apart = if input == prompt { [read, write] } else { [None; 2] };
         let beyond = beyond(total, prompt, completion, apart);
         let tokens = Tokens {
             input,

@@ -71,7 +71,7 @@ pub(super) struct ToolCall<'a> {
 impl ToolCall<'_> {
     /// The MCP server of the tool: `DiscoveredMCPTool` in `tools/mcp-tool.ts`.
     pub(super) fn mcp_server(&self) -> Option<&str> {
-        let (_, server) = self.display_name.as_str().strip_suffix(" MCP Server)")?.rsplit_once(" (")?;
+        let (_, server) = self.display_name.as_str().strip_suffix(" MCP Server)")?.split_once(" (")?;
         Some(server)
     }
 }
@@ -206,16 +206,23 @@ fn is_added(line: &str) -> bool {
     line.trim().is_empty() || ADDED.iter().any(|it| line.starts_with(it))
 }
 
-/// How a command ended that the tool describes as a success, if it did not end by itself: `shell.ts` of both programs.
-pub(crate) fn stopped_command(output: &str) -> Option<CallStatus> {
+/// How a call ended that the program describes as a success: a command may have been stopped (`shell.ts` of Gemini CLI and Qwen Code).
+pub(crate) fn end_of_success(category: &str, output: &str) -> CallStatus {
     const TIMEOUTS: [&str; 2] =
         ["Command was automatically cancelled because it exceeded the timeout", "Command timed out after "];
-    let is_killed =
-        |line: &str| line.strip_prefix("Signal: ").is_some_and(|signal| !matches!(signal.trim(), "(none)" | "0"));
-    let last = output.lines().rev().take_while(|line| is_added(line));
-    if TIMEOUTS.iter().any(|text| output.starts_with(text)) || last.into_iter().any(is_killed) {
-        Some(CallStatus::Error)
+    let is_number = |text: &str| text != "0" && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_killed = |line: &str| {
+        line.strip_prefix("Signal: ").map(str::trim).is_some_and(|it| is_number(it) || it.starts_with("SIG"))
+    };
+    if category != "shell" {
+        CallStatus::Ok
+    } else if TIMEOUTS.iter().any(|text| output.starts_with(text))
+        || output.lines().rev().take_while(|line| is_added(line)).any(is_killed)
+    {
+        CallStatus::Error
+    } else if output.starts_with("Command was cancelled by user before it could complete") {
+        CallStatus::Cancelled
     } else {
-        output.starts_with("Command was cancelled by user before it could complete").then_some(CallStatus::Cancelled)
+        CallStatus::Ok
     }
 }

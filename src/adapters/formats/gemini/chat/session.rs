@@ -4,7 +4,7 @@ use foldhash::{HashSet, HashSetExt as _};
 
 use super::prompts::{Author, prompt_of, without_context_of_hooks};
 use super::records::{
-    FunctionResponse, REFUSALS, Record, ToolCall, exit_code, result_of, stopped_command, text_of, unmasked,
+    FunctionResponse, REFUSALS, Record, ToolCall, end_of_success, exit_code, result_of, text_of, unmasked,
 };
 use super::rewritten::Written;
 use crate::adapters::engine::{Context, RecordErrors};
@@ -216,10 +216,8 @@ impl Chat {
         let output = shown.unwrap_or(output);
         let text = if error.is_empty() { output } else { error };
         let is_refused = REFUSALS.iter().any(|refusal| text.contains(refusal));
-        let is_command = self.builder.session.tool_calls[call].category == "shell";
-        let stopped = || stopped_command(output).filter(|_| is_command);
         let status = match logged.status.as_str() {
-            "success" => stopped().unwrap_or(CallStatus::Ok),
+            "success" => end_of_success(&self.builder.session.tool_calls[call].category, output),
             "error" => CallStatus::Error,
             "cancelled" => CallStatus::Cancelled,
             // Still running.

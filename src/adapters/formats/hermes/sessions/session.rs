@@ -149,7 +149,8 @@ impl Session {
     }
 
     pub(super) fn message(&mut self, message: &Record<'_>, line: i64, damage: &mut RecordErrors) {
-        if !message.tool_calls.is_empty() && !message.tool_calls.is_list() {
+        let calls = message.tool_calls;
+        if !calls.is_empty() && !calls.is_list() && calls.0 != b"\"\"" {
             damage.note(Reason::NotAnObject);
         }
         let at = At { line, time: message.timestamp.0 };

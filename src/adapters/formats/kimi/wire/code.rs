@@ -229,7 +229,6 @@ impl Code {
         let is_recorded = recorded.is_some_and(|recorded| tokens.is_none_or(|tokens| tokens == recorded));
         // Counts that are all 0 are unknown, unless the request failed.
         if !is_recorded && (tokens.is_some() || !has_failed) {
-            let tokens = tokens.unwrap_or(Tokens::UNKNOWN);
             let span = self.span();
             self.steps.push(Step { uuid: event.uuid.owned(), at, tokens, span });
         }
@@ -382,6 +381,9 @@ mod tests {
             // A record states the usage of the step, before or after its end.
             (vec![begin(1), usage(2, TURN, 7), step(3, 0)], vec![Some(7)]),
             (vec![begin(1), step(2, 0), usage(2, TURN, 7)], vec![Some(7)]),
+            // A late record of an earlier step, and the record of a sum.
+            (vec![step(1, 7), begin(2), step(3, 0), usage(4, TURN, 7)], vec![Some(7), None]),
+            (vec![step(1, 7), step(2, 9), step(3, 0), usage(4, TURN, 16)], vec![Some(7), Some(9), None]),
             // The record of the next step is not its own.
             (vec![begin(1), step(2, 0), begin(3), usage(4, TURN, 7), step(5, 7)], vec![None, Some(7)]),
         ] {

@@ -19,7 +19,7 @@ impl Part<'_> {
             // A command that failed is `completed`, too: the tool did its work.
             _ if exit_code.is_some_and(|code| code != 0) => CallStatus::Error,
             "completed" if self.tool.as_str() == INVALID || state.metadata.timeout.is_true() => CallStatus::Error,
-            "completed" if category == "shell" => end_of_command(state.output),
+            "completed" if category == "shell" && exit_code.is_none() => end_of_command(state.output),
             "completed" => CallStatus::Ok,
             "error" if !was_open(state.error) => CallStatus::Error,
             // A subagent may have worked until the interruption.

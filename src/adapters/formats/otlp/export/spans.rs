@@ -352,8 +352,9 @@ pub(super) fn tokens_of(counts: [Count; 5], total: Count) -> Tokens {
     let sum = input.unwrap_or(0) + output.unwrap_or(0);
     let thoughts = reasoning.unwrap_or(0);
     let adds = |more: i64| more > 0 && total.get() == Some(sum + more);
-    let total_adds_cached = cached > 0 && (adds(cached) || adds(cached + thoughts));
-    let total_adds_reasoning = thoughts > 0 && (adds(thoughts) || adds(cached + thoughts));
+    let total_adds_both = cached > 0 && thoughts > 0 && adds(cached + thoughts);
+    let total_adds_cached = total_adds_both || cached > 0 && adds(cached);
+    let total_adds_reasoning = total_adds_both || !total_adds_cached && adds(thoughts);
     Tokens {
         input: if total_adds_cached { input } else { uncached(Included::IfTheyFit, input, cache_read, cache_write) },
         output: if total_adds_reasoning { output.map(|it| it + thoughts) } else { output },
@@ -427,6 +428,7 @@ mod tests {
             ([1000, 100, 400, 60], Some(1160), [600, 160, 400, 60]),
             ([1000, 100, 400, 60], Some(1560), [1000, 160, 400, 60]),
             ([1000, 100, 400, 60], Some(1500), [1000, 100, 400, 60]),
+            ([1000, 100, 60, 60], Some(1160), [1000, 100, 60, 60]),
         ] {
             let [input, output, read, reasoning] = known(counts);
             let total = total.map_or(Count::Unknown, Count::Known);

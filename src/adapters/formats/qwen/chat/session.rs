@@ -6,7 +6,7 @@ use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
 
 use super::records::{Answer, Part, Record};
 use crate::adapters::engine::{Context, RecordErrors};
-use crate::adapters::formats::gemini::chat::{REFUSALS, exit_code, stopped_command};
+use crate::adapters::formats::gemini::chat::{REFUSALS, end_of_success, exit_code};
 use crate::adapters::shared::at::At;
 use crate::adapters::shared::builder::{Builder, Last, brief};
 use crate::adapters::shared::changed_lines::ChangedLines;
@@ -168,10 +168,8 @@ impl Chat {
         let raw = response.map(|it| it.response).unwrap_or_default();
         let answer: Answer<'_> = raw.read();
         let (output, error) = (answer.output.as_str(), answer.error.as_str());
-        let is_command = self.builder.session.tool_calls[call].category == "shell";
-        let stopped = || stopped_command(output).filter(|_| is_command);
         let status = match outcome.status.as_str() {
-            "success" => stopped().unwrap_or(CallStatus::Ok),
+            "success" => end_of_success(&self.builder.session.tool_calls[call].category, output),
             "error" => CallStatus::Error,
             "cancelled" => CallStatus::Cancelled,
             // A subagent's results have no status.

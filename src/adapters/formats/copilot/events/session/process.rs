@@ -11,6 +11,7 @@ use crate::adapters::formats::copilot::events::records::Record;
 use crate::adapters::shared::ids::hashed_id;
 use crate::adapters::shared::usage;
 use crate::json::lines::Line;
+use crate::model::errors::{ErrorKind, classify};
 use crate::model::session::{ModelTotal, Status, Tokens, Total, TotalKind, add, add_money};
 
 impl Session {
@@ -21,9 +22,10 @@ impl Session {
         session.model = data.current_model.owned().or(session.model.take());
         // A process that the user stopped, or that failed, may still write a routine shutdown.
         if data.shutdown_type.as_str() == "error" {
-            // The record of the error, if there is one, states its kind.
-            if session.status != Status::Error {
-                self.builder.fail(None, data.error_reason.as_str());
+            let reason = data.error_reason.as_str();
+            // The record of an earlier error may state more.
+            if session.status != Status::Error || classify(None, reason) != ErrorKind::Other {
+                self.builder.fail(None, reason);
             }
         } else if session.status == Status::Incomplete {
             self.builder.succeed();

@@ -1,7 +1,7 @@
 //! The responses: which records and ends of steps state the same one.
 
 use super::records::Record;
-use super::step::{Span, identity_of};
+use super::step::{Span, Step, identity_of};
 use super::{Code, MAIN};
 use crate::adapters::engine::RecordErrors;
 use crate::adapters::shared::at::At;
@@ -19,12 +19,16 @@ impl Code {
         if record.usage_scope.as_str() == "session" {
             return self.request_outside_of_turns(record, tokens, line);
         }
-        if let Some(step) = self.steps.pop_if(|step| step.tokens == tokens || step.is_of_zeros()) {
+        let is_sum = self.steps.len() > 1 && self.sum_of_steps() == tokens;
+        if let Some(index) = self.step_of(tokens, is_sum, &record.agent_id) {
+            let step = self.steps.remove(index);
+            let later = self.steps.split_off(index);
             self.add_steps();
+            self.steps = later;
             let identity = if time.is_none() { step.identity() } else { identity_of(time, tokens) };
             let at = At { line, time: step.at.time.or(time) };
             self.response(identity, at, tokens, Some(&record.agent_id), step.span);
-        } else if self.steps.len() > 1 && self.sum_of_steps() == tokens {
+        } else if is_sum {
             // The sum of several steps.
             self.add_steps();
         } else {
@@ -34,28 +38,47 @@ impl Code {
         }
     }
 
+    /// The step whose usage a record states: the last one with the same counts, else the last one, if it stated only zeros.
+    fn step_of(&self, tokens: Tokens, is_sum: bool, agent: &Text<'_>) -> Option<usize> {
+        let last = self.steps.iter().rposition(|step| step.tokens.is_some());
+        let equal = last.filter(|index| self.steps.get(*index).is_some_and(|step| step.tokens == Some(tokens)));
+        let is_of_zeros =
+            || !is_sum && self.is_own(agent) && self.steps.last().is_some_and(|step| step.tokens.is_none());
+        equal.or_else(|| self.steps.len().checked_sub(1).filter(|_| is_of_zeros()))
+    }
+
     /// The sum of the steps whose usage no other record has stated so far.
     fn sum_of_steps(&self) -> Tokens {
-        self.steps.iter().map(|step| step.tokens).sum()
+        self.steps.iter().filter_map(|step| step.tokens).sum()
     }
 
     /// Adds the last step if it stated only zeros, and no record has stated its usage until the next step began.
     pub(super) fn add_step_of_zeros(&mut self) {
-        if let Some(step) = self.steps.pop_if(|step| step.is_of_zeros()) {
-            self.response(step.identity(), step.at, step.tokens, None, step.span);
+        if let Some(step) = self.steps.pop_if(|step| step.tokens.is_none()) {
+            self.add_step(step);
         }
     }
 
     /// Adds the steps whose usage no other record states.
     pub(super) fn add_steps(&mut self) {
         for step in std::mem::take(&mut self.steps) {
-            self.response(step.identity(), step.at, step.tokens, None, step.span);
+            self.add_step(step);
         }
     }
 
-    /// What belongs to the current step so far.
+    fn add_step(&mut self, step: Step) {
+        self.response(step.identity(), step.at, step.tokens.unwrap_or(Tokens::UNKNOWN), None, step.span);
+    }
+
+    /// Whether a record is of the agent whose file this is.
+    fn is_own(&self, agent: &Text<'_>) -> bool {
+        agent.some().is_none_or(|agent| agent == self.agent.as_deref().unwrap_or(MAIN))
+    }
+
+    /// What belongs to the current step so far: calls that no earlier step has.
     pub(super) fn span(&mut self) -> Span {
-        Span { began_at: self.began_at.take(), calls: self.first_call..self.builder.session.tool_calls.len() }
+        let first = self.steps.last().map_or(0, |step| step.span.calls.end);
+        Span { began_at: self.began_at.take(), calls: first..self.builder.session.tool_calls.len() }
     }
 
     /// Adds a response of a step. Returns its turn.

@@ -11,8 +11,8 @@ use crate::model::session::{Identity, Tokens};
 pub(super) struct Step {
     pub uuid: Option<String>,
     pub at: At,
-    /// Unknown if the step states only zeros.
-    pub tokens: Tokens,
+    /// `None` if the step states only zeros.
+    pub tokens: Option<Tokens>,
     pub span: Span,
 }
 
@@ -25,14 +25,10 @@ pub(super) struct Span {
 }
 
 impl Step {
-    pub fn is_of_zeros(&self) -> bool {
-        self.tokens == Tokens::UNKNOWN
-    }
-
     /// Its identity: that of its id, if it has one.
     pub fn identity(&self) -> Identity {
         let named = self.uuid.as_ref().map(|uuid| Identity::Global(format!("kimi step {uuid}").into()));
-        named.unwrap_or_else(|| identity_of(self.at.time, self.tokens))
+        named.unwrap_or_else(|| identity_of(self.at.time, self.tokens.unwrap_or(Tokens::UNKNOWN)))
     }
 }
 
