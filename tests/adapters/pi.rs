@@ -494,10 +494,18 @@ fn counts_of_an_unknown_role_are_named() {
     let opencode = format!(
         r#"{{"info":{{"id":"ses_1","version":"1.3.7","directory":"/w","time":{{"created":1767036059000}}}},"messages":[{{"info":{{"id":"m","sessionID":"ses_1","role":"wizard","time":{{"created":1767036059000}},"tokens":{tokens}}},"parts":[]}}]}}"#
     );
-    for log in [format!("{header}\n{wizard}\n{note}"), gemini.to_owned(), opencode] {
+    for (log, name) in [
+        (format!("{header}\n{wizard}\n{note}"), "message/wizard"),
+        (gemini.to_owned(), "message/oracle"),
+        (opencode, "message/wizard"),
+    ] {
         let parsed = super::parse(log.as_bytes());
-        let unknown: Vec<_> =
-            parsed.health.unknown_types.iter().map(|it| (it.records, it.contents.has_counts)).collect();
-        assert_eq!(unknown, [(1, true)], "{log}");
+        let unknown: Vec<_> = parsed
+            .health
+            .unknown_types
+            .iter()
+            .map(|it| (it.name.as_str(), it.records, it.contents.has_counts))
+            .collect();
+        assert_eq!(unknown, [(name, 1, true)], "{log}");
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::file_id;
 use super::probe::Probe;
-use super::unknown::{contents_of, type_of};
+use super::unknown::{contents_of, named_type, type_of};
 use crate::json::fields::Count;
 use crate::json::lines::{Line, Lines};
 use crate::json::{self, Raw};
@@ -180,9 +180,19 @@ impl RecordErrors {
         }
     }
 
+    /// As [`Self::unread_counts`], for a message of a role that the format does not know. The message is or is in `part`.
+    pub fn unread_role(&mut self, role: &str, part: Raw<'_>) {
+        let contents = contents_of(part.0);
+        if contents.has_counts {
+            self.push_part(named_type(&["message", role]), contents);
+        }
+    }
+
     fn add_part(&mut self, what: &str, part: Raw<'_>, contents: Contents) {
-        let kind = type_of(part.0);
-        let name = if kind.is_empty() { what.to_owned() } else { format!("{what}/{kind}") };
+        self.push_part(named_type(&[what, &type_of(part.0)]), contents);
+    }
+
+    fn push_part(&mut self, name: String, contents: Contents) {
         self.parts.push(UnknownType { name, records: 1, first_line: 0, contents });
     }
 

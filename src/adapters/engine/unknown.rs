@@ -63,6 +63,14 @@ pub fn type_of(record: &[u8]) -> String {
     name
 }
 
+/// A name of these words, as far as they are not empty.
+pub(super) fn named_type(words: &[&str]) -> String {
+    let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
+    let mut name = words.join("/");
+    name.truncate(name.floor_char_boundary(LONGEST));
+    name
+}
+
 /// What a record contains.
 pub fn contents_of(record: &[u8]) -> Contents {
     let mut contents = Contents::default();

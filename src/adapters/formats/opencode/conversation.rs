@@ -62,7 +62,7 @@ impl Conversation {
         match message.role.as_str() {
             "user" => self.user(message, parts),
             "assistant" => self.assistant(message, line, parts, damage),
-            _ => damage.unread_counts("message", raw),
+            role => damage.unread_role(role, raw),
         }
     }
 

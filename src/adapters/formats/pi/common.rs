@@ -201,7 +201,7 @@ impl Agent {
                 self.user(message);
             }
             "system" => self.offered(message),
-            _ => damage.unread_counts("message", raw),
+            role => damage.unread_role(role, raw),
         }
     }
 

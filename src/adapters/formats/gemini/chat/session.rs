@@ -125,7 +125,7 @@ impl Chat {
                 }
             }
             "warning" => {}
-            _ => damage.unread_counts("message", raw),
+            kind => damage.unread_role(kind, raw),
         }
     }
 
