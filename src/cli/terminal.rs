@@ -52,10 +52,7 @@ pub fn screen() -> Option<Screen> {
         None if !io::stdout().is_terminal() => return None,
         None => {
             let (width, height) = size();
-            let named = |name: &str, size: u16| {
-                variable(name).and_then(|text| text.parse().ok()).filter(|size| *size > 0).unwrap_or(size)
-            };
-            (named("COLUMNS", width), named("LINES", height))
+            (size_in("COLUMNS").unwrap_or(width), size_in("LINES").unwrap_or(height))
         }
     };
     Some(Screen { width: size.0.max(SMALLEST.0), height: size.1.max(SMALLEST.1), is_ascii })
@@ -67,7 +64,7 @@ pub fn width_of_messages() -> Option<usize> {
         return None;
     }
     let named = variable("AGENTLOGS_TERMINAL").as_deref().and_then(size_of).map(|(width, _)| width);
-    let named = named.or_else(|| variable("COLUMNS")?.parse().ok().filter(|width| *width > 0));
+    let named = named.or_else(|| size_in("COLUMNS"));
     Some(named.unwrap_or_else(|| size().0).max(SMALLEST.0).into())
 }
 
@@ -90,6 +87,11 @@ pub fn is_dumb() -> bool {
 /// An environment variable. An empty one counts as unset.
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The number of columns or lines in an environment variable. 0 counts as unset.
+fn size_in(name: &str) -> Option<u16> {
+    variable(name)?.parse().ok().filter(|size| *size > 0)
 }
 
 fn size_of(text: &str) -> Option<(u16, u16)> {

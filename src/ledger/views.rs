@@ -173,10 +173,7 @@ impl<'a> Shown<'a> {
         };
         let has_end = sessions().any(|session| session.status.is_end());
         // Other times are not those of records, but of the process.
-        let has_times = |session: &&SessionResult| {
-            let of_turns = session.turns.iter().map(|turn| turn.occurred_at);
-            of_turns.chain(session.tool_calls.iter().map(|call| call.occurred_at)).any(|time| time.is_some())
-        };
+        let has_times = |session: &&SessionResult| times_of_rows(session).any(|time| time.is_some());
         let is_exported = sessions().all(|session| session.capabilities.has(Capabilities::EXPORTED));
         let totals = || sessions().flat_map(|session| &session.totals);
         let has_stated_tokens = totals().any(Total::has_tokens);
@@ -296,9 +293,7 @@ impl<'a> Shown<'a> {
             session.prompts = BTreeSet::new();
             session.user_turns = None;
         }
-        let times = session.turns.iter().map(|turn| turn.occurred_at);
-        let times = times.chain(session.tool_calls.iter().map(|call| call.occurred_at));
-        let goes_on_until = times.filter(|time| is_after_cut(*time)).max().flatten();
+        let goes_on_until = times_of_rows(&session).filter(|time| is_after_cut(*time)).max().flatten();
         part.session = SessionResult {
             prompts: mem::take(&mut session.prompts),
             turns: mem::take(&mut session.turns),
@@ -314,6 +309,12 @@ impl<'a> Shown<'a> {
         part.is_supplement = true;
         part.transferred_to = Some(self.source);
     }
+}
+
+/// The times of the responses and of the calls.
+fn times_of_rows(session: &SessionResult) -> impl Iterator<Item = Option<Time>> {
+    let of_turns = session.turns.iter().map(|turn| turn.occurred_at);
+    of_turns.chain(session.tool_calls.iter().map(|call| call.occurred_at))
 }
 
 /// Several conversions of one session state the same sum, perhaps counted in other ways: the largest is kept.

@@ -52,8 +52,8 @@ pub fn uncached(rule: Included, input: Option<i64>, read: Option<i64>, write: Op
     })
 }
 
-/// The thoughts that the output does not include: all of them, unless the total is the sum of input and output without them. That of
-/// Gemini's API contains the tokens of tools too, which are in no other count.
+/// The thoughts that the output does not include: all of them, unless the total is the sum of input and output without them. The total
+/// of Gemini's API also contains the tokens of tools, which no other count does.
 pub fn thoughts_beside(
     thoughts: Option<i64>,
     total: Option<i64>,

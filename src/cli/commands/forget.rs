@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agentlogs::analysis::present::counted;
+use agentlogs::analysis::present::{are, counted};
 use agentlogs::analysis::session_ends::session_ends;
 use agentlogs::base::text::text_matches;
 use agentlogs::base::time::Time;
@@ -31,8 +31,8 @@ pub fn before(archive: &Archive, day: Date) -> anyhow::Result<Outcome> {
     say(&format!("deleted {}", counted(sessions_before.saturating_sub(written.sums.sessions), "session")));
     if undated > 0 {
         complain(format_args!(
-            "{} without a time were kept; `agentlogs archive forget PATTERN` deletes those of the files that it matches",
-            counted(undated, "session")
+            "{} kept, as no time of theirs is known; `agentlogs archive forget PATTERN` deletes those of the files that it matches",
+            are(undated, "session")
         ));
     }
     let commits = archive.forget_commits_before(day)?;

@@ -92,8 +92,9 @@ fn precedes(row: &TurnRow, source: usize, total: &Total) -> bool {
     row.turn.occurred_at.is_none_or(|time| total.occurred_at.is_none_or(|total| time <= total))
 }
 
-/// Whether a total contains the one before it: the counts of the responses between them show it, or both are of one process. Such a
-/// response may have been interrupted, and is in no total then, unless it is all that the later total states of its model.
+/// Whether a total contains the one before it, as the counts of the responses between them show. Totals of one process contain each
+/// other without these counts, too: a response that was interrupted is in no total. But a later total that states of a model exactly
+/// these responses began at 0.
 fn goes_on_from(last: &Total, next: &Total, between: &OwnTokens) -> bool {
     let is_same_process = next.started_at.is_some() && next.started_at == last.started_at;
     let is_own = |model: &ModelTotal| model.model == between.model && model.tokens.kinds() == between.of_model.kinds();

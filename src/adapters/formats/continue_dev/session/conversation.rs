@@ -163,9 +163,8 @@ impl Session {
         }
         match state.status.as_str() {
             "done" => {
-                let shown = state.output.read::<Vec<Output<'_>>>().into_iter().find_map(|it| it.status.0);
-                let ended = shown.filter(|_| category == "shell");
-                let end = ended.as_deref().unwrap_or_default();
+                let outputs: Vec<Output<'_>> = if category == "shell" { state.output.read() } else { Vec::new() };
+                let end = outputs.iter().find_map(|output| output.status.0.as_deref()).unwrap_or_default();
                 self.builder.result(call, state.output, None, CallStatus::from_error(has_failed(end)));
                 self.builder.session.tool_calls[call].exit_code = exit_code(end).into();
             }

@@ -329,6 +329,14 @@ mod tests {
         record(second, "context.append_loop_event", &format!(r#""event":{{{members}}}"#))
     }
 
+    fn begin(second: i64) -> String {
+        event(second, r#""type":"step.begin""#)
+    }
+
+    fn call(second: i64, id: &str) -> String {
+        event(second, &format!(r#""type":"tool.call","toolCallId":"{id}","name":"Bash","args":{{}}"#))
+    }
+
     fn step(second: i64, input: i64) -> String {
         let usage = format!(
             r#""usage":{{"inputOther":{input},"output":{input},"inputCacheRead":{input},"inputCacheCreation":0}}"#
@@ -376,7 +384,6 @@ mod tests {
     fn a_step_without_counts_is_a_response() {
         let session = read("main", &[step(1, 0), usage(1, TURN, 0), step(2, 7), usage(2, TURN, 7)]);
         assert_eq!(inputs(&session), [None, Some(7)]);
-        let begin = |second| event(second, r#""type":"step.begin""#);
         for (records, expected) in [
             // A record states the usage of the step, before or after its end.
             (vec![begin(1), usage(2, TURN, 7), step(3, 0)], vec![Some(7)]),
@@ -393,10 +400,6 @@ mod tests {
 
     #[test]
     fn calls_of_steps_without_records_are_of_their_steps() {
-        let begin = |second| event(second, r#""type":"step.begin""#);
-        let call = |second, id: &str| {
-            event(second, &format!(r#""type":"tool.call","toolCallId":"{id}","name":"Bash","args":{{}}"#))
-        };
         for second_count in [9, 0] {
             let records = [begin(1), call(2, "a"), step(4, 7), begin(5), call(6, "b"), step(9, second_count)];
             let session = read("main", &records);
@@ -421,10 +424,6 @@ mod tests {
     /// Newer versions write the usage of a response before its calls.
     #[test]
     fn calls_after_their_usage_are_of_that_response() {
-        let call = |second, id: &str| {
-            event(second, &format!(r#""type":"tool.call","toolCallId":"{id}","name":"Bash","args":{{}}"#))
-        };
-        let begin = |second| event(second, r#""type":"step.begin""#);
         let first = [begin(1), usage(2, TURN, 7), call(3, "a"), call(3, "b"), step(4, 7)];
         let records = [&first[..], &[begin(5), usage(6, TURN, 9), call(7, "c"), step(8, 9)]].concat();
         let session = read("main", &records);
